@@ -1,0 +1,108 @@
+// Package tools says what a tool is: its name and schema for the model, what it
+// needs, and the handler that touches the world through Env and nothing else. A
+// handler acts and returns what happened; the runtime decides before it and
+// records after it. The tools themselves are in tools/builtin, one file each.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"time"
+
+	"hecate/domain/event"
+	"hecate/domain/run"
+)
+
+// Tool is one tool with its arguments' type erased; New makes it from a typed Spec.
+type Tool struct {
+	Name    string
+	Summary string          // one or two sentences for the model
+	Schema  json.RawMessage // JSON Schema of the arguments: an object without additionalProperties
+	// Direct tools run the shell, git and file tasks and are never offered to a model.
+	Direct bool
+	// Prepare reads the arguments. An error is an answer to the model ("invalid
+	// arguments for <tool>: …"), nothing has happened yet.
+	Prepare func(args json.RawMessage) (Prepared, error)
+}
+
+// Prepared is a call whose arguments are understood.
+type Prepared struct {
+	// Propose is true if the call only proposes a change (file_edit, apply_patch).
+	Propose bool
+	// Input is what the step shows: sizes and paths, never contents or secrets.
+	Input map[string]any
+	// Line is the call's line in an approval summary; Complete is false if details were withheld.
+	Line     string
+	Complete bool
+	// Before returns events that become durable together with the dispatch intent,
+	// such as tool.shell.command. It may be nil and has no side effect.
+	Before func(env *Env) []event.Payload
+	// Run performs the call. It honours ctx at once, and never panics on bad input.
+	Run func(ctx context.Context, env *Env) Result
+}
+
+// Env is all that a handler may touch.
+type Env struct {
+	Root     *os.Root // the workspace; nothing leads out of it
+	RootPath string   // its absolute path, for messages and child processes
+
+	RunID, TaskID, StepID string
+	ToolCallID            string
+	ToolName              string // as it appears in events
+
+	ReadOnly bool          // sandbox_read_only
+	Network  bool          // sandbox_network
+	Timeout  time.Duration // per command
+	Settings Settings
+
+	// Emit hands over an event that happened while the call runs (output chunks),
+	// in order. It may block; after an error the handler should stop.
+	Emit func(ctx context.Context, p event.Payload) error
+	// Artifact finds an artifact of the same task by id.
+	Artifact func(ctx context.Context, id string) (Artifact, bool, error)
+}
+
+// Settings are the server-wide limits of tools (HECATE_TASK_*).
+type Settings struct {
+	OutputMaxBytes       int64    // stdout and stderr of one command together; 0 = no cap
+	ShellAllowPrivateIPs bool     // URLs in commands when the task has network
+	ShellAllowedHosts    []string // exact hosts; empty = all public ones
+	Wrapper              string   // OS sandbox wrapper: none or bwrap
+	WrapperPath          string
+}
+
+// Artifact is what artifact_read shows.
+type Artifact struct {
+	ID, Kind, Name, Status, Path, MIMEType string
+	Content                                string
+}
+
+// Result is what came of a call.
+type Result struct {
+	Text      string // the tool message, exactly
+	Error     bool   // the message is an error to the model; the run goes on
+	Outcome   run.Outcome
+	Title     string         // of the settled step
+	Input     map[string]any // added to the step's input
+	Output    map[string]any // the step's output_summary
+	ErrorText string         // the step's error
+	ErrorKind string
+	ExitCode  int64
+	// Facts are recorded in this order, before the settlement and together with it.
+	Facts []event.Payload
+}
+
+// Spec declares a tool with typed arguments.
+type Spec[In any] struct {
+	Name    string
+	Summary string
+	Direct  bool
+	// Input, Line and Before may be nil; see Prepared.
+	Check   func(in *In) error // beyond the schema; may fill defaults
+	Propose func(in In) bool
+	Input   func(in In) map[string]any
+	Line    func(in In) (line string, complete bool)
+	Before  func(env *Env, in In) []event.Payload
+	Handle  func(ctx context.Context, env *Env, in In) Result
+}
