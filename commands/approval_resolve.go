@@ -1,0 +1,57 @@
+package commands
+
+import (
+	"context"
+	"slices"
+
+	"hecate/domain/fault"
+	"hecate/domain/run"
+)
+
+// ResolveApproval is a person's answer to one approval of one task.
+type ResolveApproval struct {
+	TaskID     string
+	ApprovalID string
+	Decision   string // approve, approved, reject, rejected, deny or denied, in any case
+	Note       string
+	Digest     string // if not empty: of the bundle that the person was shown
+}
+
+// ResolveApproval records the answer. The first one wins; a later one gets a
+// conflict. A yes puts the same run back before the workers, a no cancels it.
+func (x *Executor) ResolveApproval(ctx context.Context, m Meta, c ResolveApproval) (RunResult, error) {
+	return retry(ctx, func() (RunResult, error) {
+		s, err := x.runWithApproval(ctx, c.TaskID, c.ApprovalID)
+		if err != nil {
+			return RunResult{}, err
+		}
+		payloads, err := run.Resolve(s, c.ApprovalID, c.Decision, c.Note, c.Digest)
+		if err != nil {
+			return RunResult{}, err
+		}
+		done, err := x.Advance(ctx, m, s, payloads...)
+		return RunResult{RunID: s.ID, State: s, Position: done.Last}, err
+	})
+}
+
+// runWithApproval finds the run that asked. A pending approval is always the open
+// run's, so the others are only read to tell "answered before" from "unknown".
+func (x *Executor) runWithApproval(ctx context.Context, taskID, approvalID string) (*run.State, error) {
+	t, _, err := x.loadTask(ctx, taskID)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.Visible(); err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Backward(t.Runs) {
+		s, err := x.LoadRun(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if _, answered := s.Resolved[approvalID]; answered || s.Approval != nil && s.Approval.ApprovalID == approvalID {
+			return s, nil
+		}
+	}
+	return nil, fault.NotFound("not_found", "task approval not found")
+}

@@ -1,0 +1,78 @@
+package commands
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"unicode"
+
+	"hecate/domain/event"
+	"hecate/domain/fault"
+	"hecate/domain/run"
+	"hecate/eventstore"
+)
+
+// PostEvent is what a caller adds to a run's feed.
+type PostEvent struct {
+	TaskID, RunID string
+	Type          string // external.event if empty
+	StepID        string
+	Status        string
+	Note          string
+	Data          map[string]any
+}
+
+// ownNamespaces are the first parts of the runtime's own event types. A caller
+// may not speak in the runtime's name.
+var ownNamespaces = []string{
+	"run", "task", "model", "assistant", "tool", "approval", "policy", "gap", "conversation", "artifact",
+	"cost", "error", "chat", "preset", "schedule", "project", "provider", "grants", "audit", "system",
+}
+
+// snapshotKeys are members that the feed has always left out of caller events.
+var snapshotKeys = []string{"run", "steps", "artifacts", "snapshot"}
+
+// PostEvent appends a caller's event. It is accepted in any state of the run and
+// moves nothing in it.
+func (x *Executor) PostEvent(ctx context.Context, m Meta, c PostEvent) (eventstore.Appended, error) {
+	typ, err := callerType(c.Type)
+	if err != nil {
+		return eventstore.Appended{}, err
+	}
+	if _, err := x.runOf(ctx, c.TaskID, c.RunID); err != nil {
+		return eventstore.Appended{}, err
+	}
+	data := map[string]any{}
+	for k, v := range c.Data {
+		if !slices.Contains(snapshotKeys, k) {
+			data[k] = v
+		}
+	}
+	for k, v := range map[string]string{"step_id": c.StepID, "status": c.Status, "note": c.Note} {
+		if v != "" {
+			data[k] = v
+		}
+	}
+	done, _, err := x.append(ctx, m, part{
+		stream: ExternalStream(c.RunID), expected: eventstore.AnyVersion,
+		payloads: []event.Payload{run.ExternalEvent{RunID: c.RunID, TaskID: c.TaskID, Type: typ, Data: data}},
+	})
+	return done, err
+}
+
+// callerTypeMax bounds a caller's event type, in bytes.
+const callerTypeMax = 200
+
+func callerType(t string) (string, error) {
+	t = strings.TrimSpace(t)
+	if t == "" {
+		return "external.event", nil
+	}
+	if len(t) > callerTypeMax || strings.ContainsFunc(t, unicode.IsControl) {
+		return "", fault.Invalid("invalid_request", "the event type must have at most %d bytes and no control characters", callerTypeMax)
+	}
+	if first, _, _ := strings.Cut(strings.ToLower(t), "."); slices.Contains(ownNamespaces, first) {
+		return "", fault.Invalid("invalid_request", "event type %q is reserved for the runtime; use a namespace of your own", t)
+	}
+	return t, nil
+}

@@ -1,0 +1,145 @@
+// Package commands has one file per use case. A command loads what it decides on,
+// asks the domain and appends what the domain says; it knows nothing of HTTP and
+// reads no read model, because those lag.
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hecate/domain/clock"
+	"hecate/domain/event"
+	"hecate/domain/fault"
+	"hecate/domain/permission"
+	"hecate/domain/run"
+	"hecate/domain/task"
+	"hecate/eventstore"
+)
+
+// triesMax is how often a command is decided anew after losing a race. A run that
+// works hard appends every few milliseconds, and a cancel must still get through.
+const triesMax = 25
+
+// Executor carries out commands. Only it appends to the log.
+type Executor struct {
+	Store    eventstore.Store
+	Clock    clock.Clock
+	NewID    func() [16]byte // event ids, UUIDv7
+	NewSalt  func() [16]byte
+	Policies []permission.Policy // what waits for a person on this server
+	// ModelCallsMax bounds the model calls of one run.
+	ModelCallsMax int64
+}
+
+// Meta says who wants a command and in which request.
+type Meta struct {
+	Actor     eventstore.Actor
+	CommandID string // makes a repeated command harmless; may be empty
+	RequestID string
+	Trace     string // W3C traceparent, may be empty
+}
+
+// TaskStream, RunStream and ExternalStream name the streams of a task, of a run and
+// of what callers add to a run.
+func TaskStream(id string) string     { return "task-" + id }
+func RunStream(id string) string      { return "run-" + id }
+func ExternalStream(id string) string { return "external-" + id }
+
+// readPage is how many records one read of a stream asks for.
+const readPage = 1000
+
+// Load reads a stream's events after the given version, texts included.
+func (x *Executor) Load(ctx context.Context, stream string, after int64, each func(event.Event)) error {
+	for {
+		recs, err := x.Store.ReadStream(ctx, stream, after, readPage)
+		if err != nil {
+			return fmt.Errorf("read %s: %w", stream, err)
+		}
+		for _, r := range recs {
+			p, err := event.Decode(r.Type, r.Schema, r.Data, x.fetch(ctx))
+			if err != nil {
+				return fmt.Errorf("read %s at version %d: %w", stream, r.Version, err)
+			}
+			each(event.Event{Version: r.Version, At: r.At, Payload: p})
+			after = r.Version
+		}
+		if len(recs) < readPage {
+			return nil
+		}
+	}
+}
+
+func (x *Executor) fetch(ctx context.Context) event.Fetch {
+	return func(r event.Ref) ([]byte, error) { return x.Store.Blob(ctx, r.Digest) }
+}
+
+// LoadRun folds a run; a run without events is a not-found fault.
+func (x *Executor) LoadRun(ctx context.Context, id string) (*run.State, error) {
+	s := run.New(id)
+	if err := x.Load(ctx, RunStream(id), 0, s.Apply); err != nil {
+		return nil, err
+	}
+	if s.Version == 0 {
+		return nil, fault.NotFound("not_found", "task run not found")
+	}
+	return &s, nil
+}
+
+// loadTask folds a task and returns its version; a missing one has version 0.
+func (x *Executor) loadTask(ctx context.Context, id string) (task.State, int64, error) {
+	var s task.State
+	var version int64
+	err := x.Load(ctx, TaskStream(id), 0, func(e event.Event) {
+		s.Apply(e)
+		version = e.Version
+	})
+	return s, version, err
+}
+
+// part is what one command adds to one stream.
+type part struct {
+	stream   string
+	expected int64
+	work     eventstore.Work
+	payloads []event.Payload
+}
+
+// append makes the parts durable in one atomic batch.
+func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstore.Appended, []event.Event, error) {
+	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, Trace: m.Trace}
+	now := x.Clock.Now()
+	var first []event.Event // of the first part, as folds see them
+	for i, p := range parts {
+		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work}
+		for n, payload := range p.payloads {
+			enc, err := event.Encode(payload, x.NewSalt)
+			if err != nil {
+				return eventstore.Appended{}, nil, err
+			}
+			sa.Events = append(sa.Events, eventstore.Event{
+				ID: x.NewID(), Type: enc.Type, Schema: enc.Schema, At: now, Data: enc.Data, Salt: x.NewSalt(), Blobs: enc.Blobs,
+			})
+			if i == 0 {
+				first = append(first, event.Event{Version: p.expected + int64(n) + 1, At: now, Payload: payload})
+			}
+		}
+		b.Streams = append(b.Streams, sa)
+	}
+	done, err := x.Store.Append(ctx, b)
+	return done, first, err
+}
+
+// retry decides anew as long as somebody else was faster, a bounded number of times.
+func retry[T any](ctx context.Context, decide func() (T, error)) (T, error) {
+	var out T
+	var err error
+	for range triesMax {
+		out, err = decide()
+		var lost *eventstore.ConflictError
+		if !errors.As(err, &lost) || ctx.Err() != nil {
+			return out, err
+		}
+	}
+	return out, fault.Conflict("conflict", "others kept changing the same thing; try again")
+}

@@ -1,0 +1,258 @@
+package run
+
+import (
+	"fmt"
+
+	"hecate/domain/permission"
+)
+
+// Limits of one response, and of how often a run may be taken over without a new
+// fact before it counts as the cause of the crashes.
+const (
+	CallsMax       = 16  // tool calls in one response
+	CallIDBytesMax = 256 // bytes of a call's id
+	DisconnectsMax = 5   // takeovers of one run
+)
+
+// Effect is the one thing that must happen next. The runtime does it, records
+// what came of it, folds that and asks again.
+type Effect interface{ effect() }
+
+type (
+	// Done: the run has ended, nothing may follow.
+	Done struct{}
+	// Park: a person must decide first. No worker holds the run meanwhile.
+	Park struct{}
+	// Begin: prepare the workspace and record that a worker executes the run.
+	Begin struct {
+		Resume *ResumeFrom // nil for the first start
+	}
+	// Abandon: a model call was under way when its worker vanished.
+	Abandon struct{ Call InFlight }
+	// CallModel: ask the model for answer number Index.
+	CallModel struct{ Index int64 }
+	// Ask: calls of the pending answer need a person's yes.
+	Ask struct {
+		Batch    *Batch
+		Calls    []ToolCall
+		Verdicts []permission.Verdict // one per call
+		Digest   string
+	}
+	// Refuse: a call is not dispatched for a reason that is no policy.
+	Refuse struct {
+		Call   ToolCall
+		Index  int64
+		Reason string
+	}
+	// Block: policy forbids a call.
+	Block struct {
+		Call    ToolCall
+		Index   int64
+		Verdict permission.Verdict
+	}
+	// Dispatch: run a call. ApprovalID is set if a person allowed it.
+	Dispatch struct {
+		Call       ToolCall
+		Index      int64 // 0 for a direct run
+		Verdict    permission.Verdict
+		ApprovalID string
+	}
+	// SettleUnknown: an intent has no settlement; the effect may have happened.
+	SettleUnknown struct{ Intent DispatchIntended }
+	// Answer: the pending answer ends the run.
+	Answer struct{ Batch *Batch }
+	// Finish: a direct run ended well.
+	Finish struct{}
+	// Fail: the run cannot go on.
+	Fail struct{ Reason, Message string }
+)
+
+func (Done) effect()          {}
+func (Park) effect()          {}
+func (Begin) effect()         {}
+func (Abandon) effect()       {}
+func (CallModel) effect()     {}
+func (Ask) effect()           {}
+func (Refuse) effect()        {}
+func (Block) effect()         {}
+func (Dispatch) effect()      {}
+func (SettleUnknown) effect() {}
+func (Answer) effect()        {}
+func (Finish) effect()        {}
+func (Fail) effect()          {}
+
+// Rules are what the loop decides under now: settings that may change between two
+// starts of the server, unlike what the run froze.
+type Rules struct {
+	Posture permission.Posture
+	// Facts reads a call for the permission decision. It is pure.
+	Facts func(ToolCall) permission.Call
+}
+
+func (r Rules) decide(c ToolCall) permission.Verdict {
+	return permission.Decide(r.Facts(c), r.Posture)
+}
+
+// Next says what must happen now. It depends on the log and the rules alone, so
+// live execution, resumption after an approval and recovery are the same code.
+func Next(s *State, r Rules) Effect {
+	switch {
+	case s.Status.Terminal():
+		return Done{}
+	case s.Status == StatusAwaitingApproval:
+		return Park{}
+	case s.Disconnects > DisconnectsMax:
+		return Fail{"recovery_exhausted", fmt.Sprintf("the run was taken over %d times; something in it ends its worker", s.Disconnects)}
+	case s.Status == StatusQueued:
+		return Begin{Resume: s.resume()}
+	case s.Spec.ExecutionKind != KindAgentLoop:
+		return s.nextDirect(r)
+	}
+	return s.nextInLoop(r)
+}
+
+// resume says what a start goes on from; nil for the first one.
+func (s *State) resume() *ResumeFrom {
+	if !s.Begun {
+		return nil
+	}
+	from := &ResumeFrom{RunID: s.ID, Sequence: s.Version, StepID: s.StepID(s.Steps)}
+	pending := s.Batch.Unsettled()
+	if len(pending) == 0 {
+		return from
+	}
+	from.ModelCallIndex, from.ToolCalls = s.Batch.Index, int64(len(s.Batch.Message.ToolCalls))
+	from.Approved = s.Granted != nil && s.Granted.Digest == s.batchDigest()
+	for _, c := range pending {
+		if _, begun := s.Batch.Intents[c.ID]; !begun {
+			from.Tools = append(from.Tools, c.Name)
+		}
+	}
+	return from
+}
+
+func (s *State) batchDigest() string {
+	return BundleDigest(s.ID, s.Batch.Index, s.Batch.Message.ToolCalls)
+}
+
+func (s *State) nextInLoop(r Rules) Effect {
+	switch {
+	case s.InFlight != nil:
+		return Abandon{*s.InFlight}
+	case s.Failure != nil:
+		return Fail{s.Failure.Kind, fmt.Sprintf("model call %d failed: %s", s.Failure.ModelCallIndex, s.Failure.Message)}
+	case s.atCeiling():
+		return Fail{"cost_ceiling_exceeded", fmt.Sprintf("agent loop hit per-task cost ceiling: spent %d of %d micro-USD; raise the budget to go on",
+			MicroUSD(s.PriorPicoUSD+s.SpentPicoUSD), s.BudgetMicroUSD)}
+	}
+	if s.Batch != nil {
+		if e := s.nextInBatch(r); e != nil {
+			return e
+		}
+	}
+	if s.CallsStarted >= s.ModelCallsMax {
+		return Fail{"max_model_calls_exceeded", fmt.Sprintf("agent loop reached the maximum of %d model calls without producing a final answer", s.ModelCallsMax)}
+	}
+	return CallModel{Index: s.CallsDone + 1}
+}
+
+// nextInBatch settles the last answer call by call; nil once all calls have an outcome.
+func (s *State) nextInBatch(r Rules) Effect {
+	b := s.Batch
+	if len(b.Message.ToolCalls) == 0 {
+		if b.Message.Blank() {
+			return Fail{"blank_response", fmt.Sprintf("model call %d returned no assistant content or tool calls; no final answer was produced", b.Index)}
+		}
+		return Answer{b}
+	}
+	if why := InvalidBundle(b.Message.ToolCalls); why != "" {
+		return Fail{"invalid_tool_call_bundle", fmt.Sprintf("model call %d returned an invalid tool-call bundle: %s", b.Index, why)}
+	}
+	pending := b.Unsettled()
+	if len(pending) == 0 {
+		return nil
+	}
+	first := pending[0]
+	if intent, begun := b.Intents[first.ID]; begun {
+		return SettleUnknown{intent}
+	}
+	if b.cutOff() {
+		return Refuse{first, b.Index, "not run: the response was cut off at the output limit, so its calls may be incomplete; send them again in smaller pieces"}
+	}
+	verdicts, asks := s.rule(r, pending)
+	if asks && !s.granted() {
+		return Ask{Batch: b, Calls: pending, Verdicts: verdicts, Digest: s.batchDigest()}
+	}
+	if verdicts[0].Decision == permission.Deny {
+		return Block{first, b.Index, verdicts[0]}
+	}
+	d := Dispatch{Call: first, Index: b.Index, Verdict: verdicts[0]}
+	if s.granted() {
+		d.ApprovalID = s.Granted.ApprovalID
+	}
+	return d
+}
+
+// cutOff reports whether the answer ended before the model was done with it.
+func (b *Batch) cutOff() bool {
+	return b.FinishReason == "length" || b.FinishReason == "content_filter"
+}
+
+func (s *State) rule(r Rules, calls []ToolCall) (verdicts []permission.Verdict, asks bool) {
+	for _, c := range calls {
+		v := r.decide(c)
+		asks = asks || v.Decision == permission.Ask
+		verdicts = append(verdicts, v)
+	}
+	return verdicts, asks
+}
+
+// granted reports whether a person's yes names exactly this batch.
+func (s *State) granted() bool {
+	return s.Granted != nil && s.Granted.Digest == s.batchDigest()
+}
+
+// InvalidBundle says why calls cannot be told apart or reviewed; "" if they can.
+func InvalidBundle(calls []ToolCall) string {
+	if len(calls) > CallsMax {
+		return fmt.Sprintf("%d calls, at most %d are allowed", len(calls), CallsMax)
+	}
+	seen := map[string]bool{}
+	for _, c := range calls {
+		switch {
+		case c.ID == "":
+			return "a call has no id"
+		case len(c.ID) > CallIDBytesMax:
+			return fmt.Sprintf("a call's id is %d bytes long, at most %d are allowed", len(c.ID), CallIDBytesMax)
+		case seen[c.ID]:
+			return fmt.Sprintf("two calls have the id %q", c.ID)
+		}
+		seen[c.ID] = true
+	}
+	return ""
+}
+
+// atCeiling reports whether the chain of runs has spent what the task allows.
+func (s *State) atCeiling() bool {
+	return s.BudgetMicroUSD > 0 && s.PriorPicoUSD+s.SpentPicoUSD >= s.BudgetMicroUSD*picoPerMicro
+}
+
+// nextDirect is the one call of a shell, git or file run.
+func (s *State) nextDirect(r Rules) Effect {
+	call := DirectCall(s)
+	if s.Direct == nil {
+		d := Dispatch{Call: call, Verdict: r.decide(call)}
+		if s.Granted != nil {
+			d.ApprovalID = s.Granted.ApprovalID
+		}
+		return d
+	}
+	settled, ok := s.Direct.Settled[call.ID]
+	switch {
+	case !ok:
+		return SettleUnknown{s.Direct.Intents[call.ID]}
+	case settled.Outcome == OutcomeCompleted:
+		return Finish{}
+	}
+	return Fail{settled.ErrorKind, settled.Error}
+}
