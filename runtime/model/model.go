@@ -78,6 +78,7 @@ const (
 	ContextLength    ErrorKind = "context_length"
 	InvalidResponse  ErrorKind = "invalid_response"
 	Unreachable      ErrorKind = "unreachable" // no connection, or it broke before an answer
+	Canceled         ErrorKind = "canceled"    // the caller's context ended; Cause is its error
 )
 
 // Error is a failed call. Partial is the text that had arrived; it may be shown
@@ -90,7 +91,11 @@ type Error struct {
 	Retryable  bool          // information for callers
 	RetryAfter time.Duration // 0 if the provider did not say
 	Partial    string
+	Cause      error // what Unwrap returns; nil if the provider itself refused
 }
+
+// Unwrap returns the cause, so that errors.Is finds context.Canceled.
+func (e *Error) Unwrap() error { return e.Cause }
 
 func (e *Error) Error() string {
 	typ := e.Type
