@@ -1,0 +1,34 @@
+// Package projections holds what people and programs read: tasks, runs, steps,
+// artifacts, approvals and conversations, all folded from the log and nothing else.
+// They can be thrown away and built again at any time.
+//
+// This package declares the items as clients see them. projections/runner keeps
+// order, checkpoints and rebuilds; projections/runs folds the streams of tasks and
+// runs into rows and answers queries; projections/activity composes the time line.
+package projections
+
+import "time"
+
+// TimeLayout is how times are shown: RFC 3339 in UTC, always with nine digits, so
+// that the order of the strings is the order of the times.
+const TimeLayout = "2006-01-02T15:04:05.000000000Z"
+
+// FormatTime writes t as clients see it, "" for the zero time.
+func FormatTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(TimeLayout)
+}
+
+const picoPerMicro = 1_000_000
+
+// MicroUSD rounds pico-USD, in which costs are summed, up to the micro-USD that
+// are shown: a cost that is not zero never looks like nothing, and a shown total
+// is never below what was spent.
+func MicroUSD(pico int64) int64 {
+	if pico <= 0 {
+		return -(-pico / picoPerMicro)
+	}
+	return (pico-1)/picoPerMicro + 1
+}
