@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"hecate/domain/event"
 	"hecate/domain/fault"
 	"hecate/domain/run"
 	"hecate/eventstore"
@@ -53,11 +52,10 @@ func (x *Executor) PostEvent(ctx context.Context, m Meta, c PostEvent) (eventsto
 			data[k] = v
 		}
 	}
-	done, _, err := x.append(ctx, m, part{
+	return x.append(ctx, m, part{
 		stream: ExternalStream(c.RunID), expected: eventstore.AnyVersion,
-		payloads: []event.Payload{run.ExternalEvent{RunID: c.RunID, TaskID: c.TaskID, Type: typ, Data: data}},
+		events: x.now(0, run.ExternalEvent{RunID: c.RunID, TaskID: c.TaskID, Type: typ, Data: data}),
 	})
-	return done, err
 }
 
 // callerTypeMax bounds a caller's event type, in bytes.

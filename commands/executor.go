@@ -102,32 +102,36 @@ type part struct {
 	stream   string
 	expected int64
 	work     eventstore.Work
-	payloads []event.Payload
+	events   []event.Event // in order; versions are given here if the stream's is known
+}
+
+// now numbers payloads that happen at this moment.
+func (x *Executor) now(expected int64, payloads ...event.Payload) []event.Event {
+	at := x.Clock.Now()
+	out := make([]event.Event, len(payloads))
+	for i, p := range payloads {
+		out[i] = event.Event{Version: expected + int64(i) + 1, At: at, Payload: p}
+	}
+	return out
 }
 
 // append makes the parts durable in one atomic batch.
-func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstore.Appended, []event.Event, error) {
+func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstore.Appended, error) {
 	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, Trace: m.Trace}
-	now := x.Clock.Now()
-	var first []event.Event // of the first part, as folds see them
-	for i, p := range parts {
+	for _, p := range parts {
 		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work}
-		for n, payload := range p.payloads {
-			enc, err := event.Encode(payload, x.NewSalt)
+		for _, e := range p.events {
+			enc, err := event.Encode(e.Payload, x.NewSalt)
 			if err != nil {
-				return eventstore.Appended{}, nil, err
+				return eventstore.Appended{}, err
 			}
 			sa.Events = append(sa.Events, eventstore.Event{
-				ID: x.NewID(), Type: enc.Type, Schema: enc.Schema, At: now, Data: enc.Data, Salt: x.NewSalt(), Blobs: enc.Blobs,
+				ID: x.NewID(), Type: enc.Type, Schema: enc.Schema, At: e.At, Data: enc.Data, Salt: x.NewSalt(), Blobs: enc.Blobs,
 			})
-			if i == 0 {
-				first = append(first, event.Event{Version: p.expected + int64(n) + 1, At: now, Payload: payload})
-			}
 		}
 		b.Streams = append(b.Streams, sa)
 	}
-	done, err := x.Store.Append(ctx, b)
-	return done, first, err
+	return x.Store.Append(ctx, b)
 }
 
 // retry decides anew as long as somebody else was faster, a bounded number of times.

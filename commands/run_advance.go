@@ -9,15 +9,11 @@ import (
 	"hecate/eventstore"
 )
 
-// Advance appends what a worker found out to its run, at the version that the
-// worker folded, and folds it into s. An event that ends the run closes it in its
-// task in the same append. On a *eventstore.ConflictError s is unchanged: fold anew.
+// Advance decides what happens to a run now: it appends the payloads at the
+// version that s was folded to and folds them into s.
 func (x *Executor) Advance(ctx context.Context, m Meta, s *run.State, payloads ...event.Payload) (eventstore.Appended, error) {
-	parts := []part{{stream: RunStream(s.ID), expected: s.Version, work: workOf(payloads), payloads: payloads}}
-	if end, ok := ending(payloads); ok && !s.Status.Terminal() {
-		parts = append(parts, closing(s, end))
-	}
-	done, events, err := x.append(ctx, m, parts...)
+	events := x.now(s.Version, payloads...)
+	done, err := x.Record(ctx, m, s, events)
 	if err != nil {
 		return done, err
 	}
@@ -27,19 +23,30 @@ func (x *Executor) Advance(ctx context.Context, m Meta, s *run.State, payloads .
 	return done, nil
 }
 
+// Record appends events that a worker has numbered already; the first one follows
+// the version that the worker folded. An event that ends the run closes it in its
+// task in the same append. A *eventstore.ConflictError means: fold anew.
+func (x *Executor) Record(ctx context.Context, m Meta, s *run.State, events []event.Event) (eventstore.Appended, error) {
+	parts := []part{{stream: RunStream(s.ID), expected: events[0].Version - 1, work: workOf(events), events: events}}
+	if end, ok := ending(events); ok {
+		parts = append(parts, x.closing(s, end))
+	}
+	return x.append(ctx, m, parts...)
+}
+
 // closing is the task's side of a run's end. Its version does not matter: closing
 // a run that is not the open one changes nothing.
-func closing(s *run.State, end run.Status) part {
+func (x *Executor) closing(s *run.State, end run.Status) part {
 	return part{
 		stream: TaskStream(s.TaskID), expected: eventstore.AnyVersion,
-		payloads: []event.Payload{task.Closed(s.ID, end)},
+		events: x.now(0, task.Closed(s.ID, end)),
 	}
 }
 
-// ending returns the final status that the payloads lead to.
-func ending(payloads []event.Payload) (run.Status, bool) {
-	for _, p := range payloads {
-		switch p.(type) {
+// ending returns the final status that the events lead to.
+func ending(events []event.Event) (run.Status, bool) {
+	for _, e := range events {
+		switch e.Payload.(type) {
 		case run.Finished:
 			return run.StatusCompleted, true
 		case run.Failed:
@@ -52,10 +59,10 @@ func ending(payloads []event.Payload) (run.Status, bool) {
 }
 
 // workOf says whether a worker has to look at the run after these events.
-func workOf(payloads []event.Payload) eventstore.Work {
+func workOf(events []event.Event) eventstore.Work {
 	work := eventstore.WorkKeep
-	for _, p := range payloads {
-		switch p.(type) {
+	for _, e := range events {
+		switch e.Payload.(type) {
 		case run.Queued:
 			work = eventstore.WorkOpen
 		case run.AwaitingApproval, run.Finished, run.Failed, run.Cancelled:

@@ -32,10 +32,10 @@ func (x *Executor) StartRun(ctx context.Context, m Meta, taskID string) (RunResu
 		if err != nil {
 			return RunResult{}, err
 		}
-		payloads := x.firstEvents(m, taskID, t, opened)
-		done, events, err := x.append(ctx, m,
-			part{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(payloads), payloads: payloads},
-			part{stream: TaskStream(taskID), expected: version, payloads: []event.Payload{opened}},
+		events := x.now(0, x.firstEvents(m, taskID, t, opened)...)
+		done, err := x.append(ctx, m,
+			part{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(events), events: events},
+			part{stream: TaskStream(taskID), expected: version, events: x.now(version, opened)},
 		)
 		if err != nil {
 			return RunResult{}, err

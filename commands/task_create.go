@@ -3,7 +3,6 @@ package commands
 import (
 	"context"
 
-	"hecate/domain/event"
 	"hecate/domain/ident"
 	"hecate/domain/permission"
 	"hecate/domain/task"
@@ -25,10 +24,8 @@ func (x *Executor) CreateTask(ctx context.Context, m Meta, d task.Definition) (T
 		return TaskResult{}, err
 	}
 	r := TaskResult{TaskID: ident.New("task")}
-	done, events, err := x.append(ctx, m, part{
-		stream: TaskStream(r.TaskID), expected: eventstore.NoStream,
-		payloads: []event.Payload{task.Created{Definition: d, RequestID: m.RequestID}},
-	})
+	events := x.now(0, task.Created{Definition: d, RequestID: m.RequestID})
+	done, err := x.append(ctx, m, part{stream: TaskStream(r.TaskID), expected: eventstore.NoStream, events: events})
 	if err != nil {
 		return r, err
 	}

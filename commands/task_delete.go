@@ -17,7 +17,7 @@ func (x *Executor) DeleteTask(ctx context.Context, m Meta, taskID string) (TaskR
 		if err != nil {
 			return TaskResult{}, err
 		}
-		done, _, err := x.append(ctx, m, part{stream: TaskStream(taskID), expected: version, payloads: payloads})
+		done, err := x.append(ctx, m, part{stream: TaskStream(taskID), expected: version, events: x.now(version, payloads...)})
 		return TaskResult{TaskID: taskID, State: s, Position: done.Last}, err
 	})
 }

@@ -87,10 +87,13 @@ func (s *State) StepID(n int64) string {
 func (s *State) NextStepID() string { return s.StepID(s.Steps + 1) }
 
 // Apply folds one event. It never fails: a recorded fact is not up for debate.
-// What arrives after the end of the run is kept in the log and changes nothing here.
+// What arrives after the end of the run changes nothing but the account.
 func (s *State) Apply(e event.Event) {
 	s.Version = e.Version
 	if s.Status.Terminal() {
+		if p, ok := e.Payload.(ModelCallCompleted); ok {
+			s.account(p)
+		}
 		return
 	}
 	switch p := e.Payload.(type) {
@@ -169,9 +172,7 @@ func (s *State) applyLoop(e event.Event) {
 		s.Batch = &Batch{Index: p.ModelCallIndex, Response: e.Version, Message: p.Message, FinishReason: p.FinishReason}
 		s.Conversation = append(s.Conversation, p.Message)
 	case ModelCallCompleted:
-		s.SpentPicoUSD += p.CostPicoUSD
-		s.CostKnown = s.CostKnown && p.CostKnown
-		s.Route = p.Route
+		s.account(p)
 	case ModelCallFailed:
 		s.InFlight, s.Failure = nil, &p
 	case ModelCallAbandoned:
@@ -187,6 +188,12 @@ func (s *State) applyLoop(e event.Event) {
 	case DispatchSettled:
 		s.applySettled(p)
 	}
+}
+
+func (s *State) account(p ModelCallCompleted) {
+	s.SpentPicoUSD += p.CostPicoUSD
+	s.CostKnown = s.CostKnown && p.CostKnown
+	s.Route = p.Route
 }
 
 // batchFor returns the batch that a dispatch belongs to: the last answer's, or the
