@@ -1,0 +1,139 @@
+// Package tail keeps the newest records of a log in memory and wakes those who
+// wait for newer ones. Readers that keep up never touch the database.
+package tail
+
+import (
+	"context"
+	"sync"
+
+	"hecate/eventstore"
+)
+
+// Limits of what is kept. What is older is read from the database.
+const (
+	recordsMax = 4096
+	bytesMax   = 16 << 20 // of data; the rest of a record is a few hundred bytes
+)
+
+// Tail holds the records (base, head] of a log, dense and in order. All methods
+// may be called concurrently.
+type Tail struct {
+	mu      sync.Mutex
+	records []eventstore.Record // records[i] has position base+1+i; written once, never changed
+	base    int64
+	bytes   int
+	changed chan struct{} // closed and replaced whenever the head moves
+	closed  bool
+}
+
+// New returns an empty tail behind the given head.
+func New(head int64) *Tail { return &Tail{base: head, changed: make(chan struct{})} }
+
+// Push adds records and wakes the waiting. It reports false, and does nothing,
+// if they don't follow directly on the head.
+func (t *Tail) Push(records []eventstore.Record) bool {
+	if len(records) == 0 {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if records[0].Position != t.base+int64(len(t.records))+1 {
+		return false
+	}
+	// Growing copies into a new array, so slices that readers hold stay as they are.
+	t.records = append(t.records, records...)
+	for _, r := range records {
+		t.bytes += len(r.Data)
+	}
+	t.trim()
+	t.wake()
+	return true
+}
+
+func (t *Tail) trim() {
+	drop := max(0, len(t.records)-recordsMax)
+	for i := range drop {
+		t.bytes -= len(t.records[i].Data)
+	}
+	for drop < len(t.records) && t.bytes > bytesMax {
+		t.bytes -= len(t.records[drop].Data)
+		drop++
+	}
+	t.records = t.records[drop:]
+	t.base += int64(drop)
+}
+
+// Jump forgets everything and goes on behind head, if that is beyond the
+// present one: for a gap that is too wide to be filled.
+func (t *Tail) Jump(head int64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if head <= t.base+int64(len(t.records)) {
+		return
+	}
+	t.records, t.base, t.bytes = nil, head, 0
+	t.wake()
+}
+
+func (t *Tail) wake() {
+	close(t.changed)
+	t.changed = make(chan struct{})
+}
+
+// Read returns up to limit records after the given position. ok is false if some
+// of them are not kept, or nothing is since Close. The slice is shared: nobody may change it.
+func (t *Tail) Read(after int64, limit int) (records []eventstore.Record, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || after < t.base {
+		return nil, false
+	}
+	from := min(after-t.base, int64(len(t.records)))
+	to := min(from+int64(max(limit, 0)), int64(len(t.records)))
+	return t.records[from:to:to], true
+}
+
+// Head returns the position of the newest record.
+func (t *Tail) Head() int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.base + int64(len(t.records))
+}
+
+// Wait returns once the head is beyond after, with ctx's error, or with
+// eventstore.ErrClosed.
+func (t *Tail) Wait(ctx context.Context, after int64) error {
+	for {
+		t.mu.Lock()
+		head, changed, closed := t.base+int64(len(t.records)), t.changed, t.closed
+		t.mu.Unlock()
+		switch {
+		case closed:
+			return eventstore.ErrClosed
+		case head > after:
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Close ends all waiting.
+func (t *Tail) Close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		t.closed = true
+		t.wake()
+	}
+}
+
+// Closed reports whether Close was called.
+func (t *Tail) Closed() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.closed
+}

@@ -1,0 +1,174 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"hecate/eventstore"
+	"hecate/eventstore/internal/blobs"
+	"hecate/eventstore/internal/groupcommit"
+	"hecate/migrations"
+)
+
+const selectRecords = `SELECT l.position, l.stream, l.version, l.event_id, l.type, l.schema, l.at,
+	l.actor_kind, l.actor_name, l.actor_org, l.caused_by, l.command_id, l.trace, l.hash, p.salt, p.data
+	FROM hecate_log l JOIN hecate_payload p ON p.position = l.position `
+
+type readStatements struct {
+	all, stream, blob, work *sql.Stmt
+}
+
+func (r *readStatements) prepare(ctx context.Context, db *sql.DB, prefix string) error {
+	for _, p := range []struct {
+		to  **sql.Stmt
+		sql string
+	}{
+		{&r.all, selectRecords + `WHERE l.position > ? ORDER BY l.position LIMIT ?`},
+		{&r.stream, selectRecords + `WHERE l.stream = ? AND l.version > ? ORDER BY l.version LIMIT ?`},
+		{&r.blob, `SELECT salt, content, codec FROM hecate_blobs WHERE digest = ?`},
+		{&r.work, `SELECT stream, since FROM hecate_open_work WHERE since > ? ORDER BY since LIMIT ?`},
+	} {
+		stmt, err := db.PrepareContext(ctx, migrations.Rename(p.sql, prefix))
+		if err != nil {
+			return err
+		}
+		*p.to = stmt
+	}
+	return nil
+}
+
+func (r *readStatements) close() error {
+	var err error
+	for _, s := range []*sql.Stmt{r.all, r.stream, r.blob, r.work} {
+		if s != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}
+	return err
+}
+
+// Append makes the batch durable and returns its place, see eventstore.Store.
+func (s *Store) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appended, error) {
+	r, err := groupcommit.NewRequest(b)
+	if err != nil {
+		return eventstore.Appended{}, err
+	}
+	if err := s.queue.Do(ctx, r); err != nil {
+		return eventstore.Appended{}, err
+	}
+	return groupcommit.Settle(ctx, s.ReadStream, r)
+}
+
+// ReadStream returns up to limit records of one stream after the given version.
+func (s *Store) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Record, error) {
+	records, err := queryRecords(ctx, s.reads.stream, limit, stream, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read stream %s: %w", stream, s.closedOr(err))
+	}
+	return records, nil
+}
+
+// ReadAll returns up to limit records after the given position, in order, dense.
+// Recent ones come from memory and are shared: nobody may change them.
+func (s *Store) ReadAll(ctx context.Context, after int64, limit int) ([]eventstore.Record, error) {
+	if records, ok := s.tail.Read(after, limit); ok {
+		return records, ctx.Err()
+	}
+	return s.ReadStored(ctx, after, limit)
+}
+
+// ReadStored does what ReadAll does, always from the database.
+func (s *Store) ReadStored(ctx context.Context, after int64, limit int) ([]eventstore.Record, error) {
+	records, err := queryRecords(ctx, s.reads.all, limit, after, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read the log after %d: %w", after, s.closedOr(err))
+	}
+	return records, nil
+}
+
+// Head returns the position of the newest record, 0 for an empty log.
+func (s *Store) Head(ctx context.Context) (int64, error) { return s.tail.Head(), ctx.Err() }
+
+// Wait returns once the head is beyond after, with ctx's error, or with eventstore.ErrClosed.
+func (s *Store) Wait(ctx context.Context, after int64) error { return s.tail.Wait(ctx, after) }
+
+// LogID identifies this log.
+func (s *Store) LogID(context.Context) (string, error) { return s.logID, nil }
+
+// Blob returns the content behind a reference, checked against its digest.
+func (s *Store) Blob(ctx context.Context, digest string) ([]byte, error) {
+	var salt, content []byte
+	var codec int
+	err := s.reads.blob.QueryRowContext(ctx, digest).Scan(&salt, &content, &codec)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("read blob %.100q: %w", digest, eventstore.ErrNotFound)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read blob %.100q: %w", digest, s.closedOr(err))
+	}
+	return blobs.Unpack(digest, salt, content, codec)
+}
+
+// OpenWork returns streams with open work, oldest mark first.
+func (s *Store) OpenWork(ctx context.Context, after int64, limit int) ([]eventstore.OpenStream, error) {
+	rows, err := s.reads.work.QueryContext(ctx, after, max(limit, 0))
+	if err != nil {
+		return nil, fmt.Errorf("read open work: %w", s.closedOr(err))
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	var out []eventstore.OpenStream
+	for rows.Next() {
+		var o eventstore.OpenStream
+		if err := rows.Scan(&o.Stream, &o.Since); err != nil {
+			return nil, fmt.Errorf("read open work: %w", err)
+		}
+		out = append(out, o)
+	}
+	return out, rows.Err()
+}
+
+// closedOr gives the error of a closed pool the name that callers know.
+func (s *Store) closedOr(err error) error {
+	if s.tail.Closed() {
+		return eventstore.ErrClosed
+	}
+	return err
+}
+
+func queryRecords(ctx context.Context, stmt *sql.Stmt, limit int, args ...any) ([]eventstore.Record, error) {
+	if limit <= 0 {
+		return nil, ctx.Err()
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells
+	var out []eventstore.Record
+	for rows.Next() {
+		r, err := scanRecord(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+func scanRecord(rows *sql.Rows) (r eventstore.Record, err error) {
+	var id, hash, salt sql.RawBytes
+	var micros int64
+	err = rows.Scan(&r.Position, &r.Stream, &r.Version, &id, &r.Type, &r.Schema, &micros,
+		&r.Actor.Kind, &r.Actor.Name, &r.Actor.Org, &r.CausedBy, &r.CommandID, &r.Trace, &hash, &salt, &r.Data)
+	if err != nil {
+		return r, err
+	}
+	r.At = time.UnixMicro(micros).UTC()
+	copy(r.ID[:], id)
+	copy(r.Hash[:], hash)
+	copy(r.Salt[:], salt)
+	return r, nil
+}
