@@ -3,11 +3,8 @@ package model
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"mime"
 	"net"
 	"net/http"
 	"net/url"
@@ -102,33 +99,20 @@ func (a *answer) drop() {
 	_ = a.Body.Close()
 }
 
-// streamed reports whether the answer is a stream. What was asked for does not
-// decide: some servers cannot stream, and some always do.
-func (a *answer) streamed(asked bool) (bool, error) {
-	media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
-	switch {
-	case err != nil:
-		return asked, nil
-	case media == "application/json":
-		return false, nil
-	case media == "text/event-stream":
-		return true, nil
-	case media == "text/html":
-		return false, errors.New("the endpoint answered with a web page")
-	}
-	return asked, nil
-}
-
 // post sends body as JSON with the headers and returns the answer if its status is 200.
 func (e Endpoint) post(ctx context.Context, target string, headers http.Header, body []byte) (*answer, error) {
+	headers.Set("Content-Type", "application/json")
+	return e.send(ctx, http.MethodPost, target, headers, bytes.NewReader(body))
+}
+
+func (e Endpoint) send(ctx context.Context, method, target string, headers http.Header, body io.Reader) (*answer, error) {
 	own, cancel := context.WithCancel(ctx)
-	req, err := http.NewRequestWithContext(own, http.MethodPost, target, bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(own, method, target, body)
 	if err != nil {
 		cancel()
 		return nil, &Error{Kind: InvalidRequest, Message: "the provider's address is unusable", Cause: err}
 	}
 	req.Header = headers
-	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "hecate")
 	resp, err := e.HTTP.Do(req)
 	if err != nil {
@@ -182,91 +166,4 @@ func (e Endpoint) redact(s string) string {
 		return s
 	}
 	return strings.ReplaceAll(s, e.APIKey, "[redacted]")
-}
-
-// assembler puts an answer together, in either dialect.
-type assembler interface {
-	// event takes one event of a stream. done reports that the end marker came.
-	event(ev sseEvent) (done bool, failure *Error)
-	// whole takes an answer that came in one piece.
-	whole(body []byte) *Error
-	// finish returns the complete answer, or why it is none.
-	finish() (*Response, *Error)
-	// partial is the text so far.
-	partial() string
-}
-
-// read feeds the answer to the assembler and returns the complete response.
-func (e Endpoint) read(ctx context.Context, a *answer, asked bool, to assembler) (*Response, error) {
-	streamed, err := a.streamed(asked)
-	var failure *Error
-	switch {
-	case err != nil:
-		failure = invalid(err)
-	case streamed:
-		failure = readStream(ctx, a, to)
-	default:
-		failure = readWhole(ctx, a, to)
-	}
-	var resp *Response
-	if failure == nil {
-		resp, failure = to.finish()
-	}
-	if failure != nil {
-		a.drop()
-		failure.Partial = to.partial()
-		if failure.Status == 0 {
-			failure.Status = a.StatusCode
-		}
-		return nil, e.clean(failure)
-	}
-	a.close()
-	return resp, nil
-}
-
-// readStream stops at the end marker, at a failure and at the end of the
-// stream. A broken connection is no failure here: whether the answer was
-// complete before is the assembler's to say.
-func readStream(ctx context.Context, a *answer, to assembler) *Error {
-	events := newSSEReader(a.Body)
-	for {
-		ev, err := events.next()
-		switch {
-		case errors.Is(err, errEventTooLarge), errors.Is(err, errStreamTooLarge):
-			return invalid(err)
-		case err != nil && ctx.Err() != nil:
-			return canceled(ctx.Err())
-		case err != nil:
-			return nil
-		case ev.cut && string(bytes.TrimSpace(ev.data)) != doneMarker && !json.Valid(ev.data):
-			return nil // half an event says nothing
-		}
-		done, failure := to.event(ev)
-		if done || failure != nil {
-			return failure
-		}
-	}
-}
-
-func readWhole(ctx context.Context, a *answer, to assembler) *Error {
-	body, err := io.ReadAll(io.LimitReader(a.Body, AnswerBytesMax+1))
-	switch {
-	case err != nil && ctx.Err() != nil:
-		return canceled(ctx.Err())
-	case err != nil:
-		return &Error{Kind: IncompleteStream, Message: "the connection broke in the middle of the answer", Retryable: true, Cause: err}
-	case len(body) > AnswerBytesMax:
-		return invalid(fmt.Errorf("the answer is larger than %d MiB", AnswerBytesMax>>20))
-	}
-	return to.whole(bytes.TrimPrefix(body, byteOrderMark))
-}
-
-// invalid is the failure of an answer that nobody can read.
-func invalid(err error) *Error {
-	return &Error{Kind: InvalidResponse, Message: err.Error(), Cause: err}
-}
-
-// incomplete is the failure of a stream without an end marker.
-func incomplete() *Error {
-	return &Error{Kind: IncompleteStream, Message: "the stream ended before the answer was complete", Retryable: true}
 }

@@ -29,17 +29,17 @@ func (c *OpenAI) Call(ctx context.Context, call Call) (*Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: InvalidRequest, Message: err.Error(), Cause: err}
 	}
-	a, err := c.endpoint.post(ctx, c.endpoint.url(c.endpoint.ChatPath, "/chat/completions"), bearer(c.endpoint.APIKey, call.Stream), body)
+	a, err := c.endpoint.post(ctx, c.endpoint.url(c.endpoint.ChatPath, "/chat/completions"), c.headers(call.Stream), body)
 	if err != nil {
 		return nil, err
 	}
 	return c.endpoint.read(ctx, a, call.Stream, &openAIAnswer{onText: call.OnText})
 }
 
-func bearer(key string, stream bool) http.Header {
+func (c *OpenAI) headers(stream bool) http.Header {
 	h := acceptHeader(stream)
-	if key != "" {
-		h.Set("Authorization", "Bearer "+key)
+	if c.endpoint.APIKey != "" {
+		h.Set("Authorization", "Bearer "+c.endpoint.APIKey)
 	}
 	return h
 }
@@ -71,10 +71,15 @@ func openAIRequest(call Call) ([]byte, error) {
 	b.WriteString(`{"model":`)
 	b.Write(model)
 	b.WriteString(`,"messages":[`)
-	for i, m := range call.Conversation {
-		if i > 0 {
+	first := true
+	for _, m := range call.Conversation {
+		if len(m.Body) == 0 {
+			continue
+		}
+		if !first {
 			b.WriteByte(',')
 		}
+		first = false
 		b.Write(m.Body)
 	}
 	b.WriteByte(']')

@@ -38,10 +38,14 @@ type reasoningBlock struct {
 }
 
 // Encode writes one message. Arguments that the model broke are sent in a form
-// that parses, or the provider would refuse every later request.
+// that parses, or the provider would refuse every later request. An assistant
+// message that says nothing has no body and is left out: some servers refuse it.
 func (*OpenAI) Encode(m run.Message) (Encoded, error) {
 	if err := loaded(m); err != nil {
 		return Encoded{}, err
+	}
+	if m.Role == run.RoleAssistant && m.Blank() {
+		return Encoded{Role: m.Role}, nil
 	}
 	content := m.Content.String()
 	out := openAIMessage{Role: m.Role, Content: &content}

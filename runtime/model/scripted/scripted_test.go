@@ -26,7 +26,8 @@ func start(t *testing.T, s *scripted.Server) string {
 
 func clients(url string) map[string]model.Client {
 	return map[string]model.Client{
-		"openai": model.NewOpenAI(model.Endpoint{BaseURL: url}),
+		"openai":    model.NewOpenAI(model.Endpoint{BaseURL: url}),
+		"anthropic": model.NewAnthropic(model.Endpoint{BaseURL: url}, model.AnthropicOptions{}),
 	}
 }
 
