@@ -1,0 +1,130 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// CreateTask records what is wanted; nothing runs yet. The position is that of the
+// log afterwards: every event of a later run stands behind it.
+func (c *Client) CreateTask(ctx context.Context, t NewTask) (Task, int64, error) {
+	var out Task
+	position, err := c.call(ctx, http.MethodPost, "/tasks", t, &out)
+	return out, position, err
+}
+
+// StartTask opens a run.
+func (c *Client) StartTask(ctx context.Context, task string) (Run, error) {
+	var out Run
+	_, err := c.call(ctx, http.MethodPost, "/tasks/"+url.PathEscape(task)+"/start", struct{}{}, &out)
+	return out, err
+}
+
+// Tasks lists tasks, newest first. A limit of 0 lists all; an empty status lists every one.
+func (c *Client) Tasks(ctx context.Context, limit int, status string) ([]Task, error) {
+	query := url.Values{"limit": {strconv.Itoa(limit)}}
+	if status != "" {
+		query.Set("status", status)
+	}
+	var out []Task
+	_, err := c.call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &out)
+	return out, err
+}
+
+// Task returns one task.
+func (c *Client) Task(ctx context.Context, task string) (Task, error) {
+	var out Task
+	_, err := c.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(task), nil, &out)
+	return out, err
+}
+
+// Runs lists a task's runs, newest first.
+func (c *Client) Runs(ctx context.Context, task string) ([]Run, error) {
+	var out []Run
+	_, err := c.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(task)+"/runs", nil, &out)
+	return out, err
+}
+
+// Run returns one run.
+func (c *Client) Run(ctx context.Context, task, run string) (Run, error) {
+	var out Run
+	_, err := c.call(ctx, http.MethodGet, runPath(task, run), nil, &out)
+	return out, err
+}
+
+// CancelRun stops a run for good. On one that has ended it changes nothing.
+func (c *Client) CancelRun(ctx context.Context, task, run, reason string) (Run, error) {
+	var out Run
+	_, err := c.call(ctx, http.MethodPost, runPath(task, run)+"/cancel", map[string]string{"reason": reason}, &out)
+	return out, err
+}
+
+// Artifacts lists what a run left behind, newest first.
+func (c *Client) Artifacts(ctx context.Context, task, run string) ([]Artifact, error) {
+	var out []Artifact
+	_, err := c.call(ctx, http.MethodGet, runPath(task, run)+"/artifacts", nil, &out)
+	return out, err
+}
+
+// Patches lists a run's file changes, newest first.
+func (c *Client) Patches(ctx context.Context, task, run string) ([]Patch, error) {
+	var out []Patch
+	_, err := c.call(ctx, http.MethodGet, runPath(task, run)+"/patches", nil, &out)
+	return out, err
+}
+
+// Approvals lists all approvals of a task, newest first.
+func (c *Client) Approvals(ctx context.Context, task string) ([]Approval, error) {
+	var out []Approval
+	_, err := c.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(task)+"/approvals", nil, &out)
+	return out, err
+}
+
+// Answer is how a person answers an approval.
+type Answer struct {
+	Decision string `json:"decision"` // approve or reject
+	Note     string `json:"note,omitempty"`
+	// Digest is that of the calls that the person saw; the server refuses the answer
+	// if it is not that of the calls that wait. Empty if they could not be shown.
+	Digest string `json:"digest,omitempty"`
+}
+
+// Resolve answers an approval.
+func (c *Client) Resolve(ctx context.Context, task, approval string, a Answer) (Approval, error) {
+	var out Approval
+	path := "/tasks/" + url.PathEscape(task) + "/approvals/" + url.PathEscape(approval) + "/resolve"
+	_, err := c.call(ctx, http.MethodPost, path, a, &out)
+	return out, err
+}
+
+// RunEvents reads one page of a run's history: events behind after, oldest first.
+// The end is an empty page.
+func (c *Client) RunEvents(ctx context.Context, task, run string, after int64) ([]Event, error) {
+	var out []Event
+	_, err := c.call(ctx, http.MethodGet, runPath(task, run)+"/events?after_sequence="+strconv.FormatInt(after, 10), nil, &out)
+	return out, err
+}
+
+// Projections lists the read models.
+func (c *Client) Projections(ctx context.Context) ([]Projection, error) {
+	var out []Projection
+	_, err := c.call(ctx, http.MethodGet, "/system/projections", nil, &out)
+	return out, err
+}
+
+// RebuildProjections folds one read model, or all for an empty name, from the log anew.
+func (c *Client) RebuildProjections(ctx context.Context, name string) ([]Projection, error) {
+	body := map[string]string{}
+	if name != "" {
+		body["name"] = name
+	}
+	var out []Projection
+	_, err := c.call(ctx, http.MethodPost, "/system/projections/rebuild", body, &out)
+	return out, err
+}
+
+func runPath(task, run string) string {
+	return "/tasks/" + url.PathEscape(task) + "/runs/" + url.PathEscape(run)
+}

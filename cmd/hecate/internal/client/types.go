@@ -1,0 +1,124 @@
+package client
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Task is what somebody wants done.
+type Task struct {
+	ID               string     `json:"id"`
+	Title            string     `json:"title"`
+	Prompt           string     `json:"prompt"`
+	Status           string     `json:"status"` // not_started, or the status of the latest run
+	ExecutionKind    string     `json:"execution_kind"`
+	WorkspaceMode    string     `json:"workspace_mode"`
+	WorkingDirectory string     `json:"working_directory"`
+	RequestedModel   string     `json:"requested_model"`
+	LatestRunID      string     `json:"latest_run_id"`
+	LatestModel      string     `json:"latest_model"`
+	LatestProvider   string     `json:"latest_provider"`
+	PendingApprovals int        `json:"pending_approval_count"`
+	BudgetMicroUSD   int64      `json:"budget_micros_usd"`
+	LastError        string     `json:"last_error"`
+	CreatedAt        *time.Time `json:"created_at"`
+	UpdatedAt        *time.Time `json:"updated_at"`
+}
+
+// NewTask is what a task is created from.
+type NewTask struct {
+	Prompt           string `json:"prompt"`
+	ExecutionKind    string `json:"execution_kind"`
+	WorkspaceMode    string `json:"workspace_mode"` // ephemeral or in_place
+	WorkingDirectory string `json:"working_directory"`
+	TimeoutMS        int64  `json:"timeout_ms,omitempty"` // of each command
+	Model            string `json:"requested_model,omitempty"`
+	Provider         string `json:"requested_provider,omitempty"`
+	BudgetMicroUSD   int64  `json:"budget_micros_usd,omitempty"` // 0 for no ceiling
+}
+
+// Run is one attempt at a task.
+type Run struct {
+	ID             string     `json:"id"`
+	TaskID         string     `json:"task_id"`
+	Number         int        `json:"number"`
+	Status         string     `json:"status"`
+	Model          string     `json:"model"`
+	Provider       string     `json:"provider"`
+	WorkspacePath  string     `json:"workspace_path"`
+	ModelCallCount int        `json:"model_call_count"`
+	CostMicroUSD   int64      `json:"total_cost_micros_usd"`
+	LastError      string     `json:"last_error"`
+	StartedAt      *time.Time `json:"started_at"`
+	FinishedAt     *time.Time `json:"finished_at"`
+}
+
+// Terminal reports whether a run with this status has ended for good.
+func Terminal(status string) bool {
+	return status == "completed" || status == "failed" || status == "cancelled"
+}
+
+// Approval is a question to a person, and its answer once there is one.
+type Approval struct {
+	ID                string     `json:"id"`
+	TaskID            string     `json:"task_id"`
+	RunID             string     `json:"run_id"`
+	Kind              string     `json:"kind"`
+	Status            string     `json:"status"` // pending, approved, rejected or cancelled
+	Reason            string     `json:"reason"`
+	Summary           []string   `json:"action_summary"`
+	SummaryIncomplete bool       `json:"action_summary_incomplete"`
+	ResolvedBy        string     `json:"resolved_by"`
+	CreatedAt         *time.Time `json:"created_at"`
+}
+
+// Artifact is something that a run left behind.
+type Artifact struct {
+	ID      string `json:"id"`
+	RunID   string `json:"run_id"`
+	Kind    string `json:"kind"`
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Content string `json:"content_text"`
+}
+
+// Patch is one file's change.
+type Patch struct {
+	Artifact Artifact `json:"artifact"`
+	Diff     string   `json:"diff"`
+	Status   string   `json:"status"` // applied, proposed or reverted
+	Path     string   `json:"path"`
+}
+
+// Event is one fact of the log, as the public feed shows it.
+type Event struct {
+	EventID    string          `json:"event_id"`
+	TaskID     string          `json:"task_id"`
+	RunID      string          `json:"run_id"`
+	Sequence   int64           `json:"sequence"`
+	OccurredAt time.Time       `json:"occurred_at"`
+	Type       string          `json:"type"`
+	Data       json.RawMessage `json:"data"`
+
+	Raw json.RawMessage `json:"-"` // the envelope as it came
+}
+
+// UnmarshalJSON reads the envelope and keeps it.
+func (e *Event) UnmarshalJSON(b []byte) error {
+	type plain Event
+	if err := json.Unmarshal(b, (*plain)(e)); err != nil {
+		return err
+	}
+	e.Raw = append(json.RawMessage(nil), b...)
+	return nil
+}
+
+// Projection is the state of one read model.
+type Projection struct {
+	Name       string `json:"name"`
+	Position   int64  `json:"position"` // what it has read
+	Head       int64  `json:"head"`     // what there is to read
+	Lag        int64  `json:"lag"`
+	Parked     int64  `json:"parked"` // streams set aside because an event could not be read
+	Rebuilding bool   `json:"rebuilding"`
+}
