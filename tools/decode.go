@@ -1,0 +1,96 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// depthMax is how deep arguments may be nested.
+const depthMax = 64
+
+// decode reads an object of arguments into v. Members that v does not know are
+// ignored; names are matched exactly, and a name that comes twice anywhere is an
+// error: two readers could otherwise see two different calls. Nothing and null
+// stand for an empty object, as some models send them.
+func decode(args json.RawMessage, known []argument, v any) error {
+	if t := bytes.TrimSpace(args); len(t) == 0 || string(t) == "null" {
+		args = json.RawMessage("{}")
+	}
+	if err := checkJSON(args); err != nil {
+		return err
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(args, &all); err != nil {
+		return errors.New("the arguments must be a JSON object")
+	}
+	// encoding/json would also match names in other letter case: hand it the exact ones only.
+	for name := range all {
+		if !slices.ContainsFunc(known, func(a argument) bool { return a.name == name }) {
+			delete(all, name)
+		}
+	}
+	exact, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	var wrong *json.UnmarshalTypeError
+	if err := json.Unmarshal(exact, v); errors.As(err, &wrong) {
+		return fmt.Errorf("%q must be of another type than %s", wrong.Field, wrong.Value)
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// checkJSON reports whether data is one JSON value without duplicate names.
+func checkJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := checkValue(d, 0); err != nil {
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more data after the JSON value")
+	}
+	return nil
+}
+
+func checkValue(d *json.Decoder, depth int) error {
+	if depth > depthMax {
+		return fmt.Errorf("nested deeper than %d levels", depthMax)
+	}
+	t, err := d.Token()
+	if err != nil {
+		return err
+	}
+	open, ok := t.(json.Delim)
+	if !ok {
+		return nil
+	}
+	seen := map[string]bool{}
+	for d.More() {
+		if open == '{' {
+			t, err := d.Token()
+			if err != nil {
+				return err
+			}
+			name, _ := t.(string) // the decoder has seen to that
+			if seen[name] {
+				return fmt.Errorf("member %q comes twice", name)
+			}
+			seen[name] = true
+		}
+		if err := checkValue(d, depth+1); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
+}

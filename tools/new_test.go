@@ -1,0 +1,134 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hecate/tools"
+)
+
+type sampleIn struct {
+	Path string `json:"path" jsonschema:"a path"`
+	Mode string `json:"mode,omitempty" enum:"read,write" default:"read"`
+	Max  int    `json:"max,omitempty" default:"10" minimum:"1" maximum:"20"`
+	Line int    `json:"line,omitempty" minimum:"1"`
+	Deep *bool  `json:"deep,omitempty" default:"true"`
+}
+
+func sample(got *sampleIn) tools.Tool {
+	return tools.New(tools.Spec[sampleIn]{
+		Name: "sample", Summary: "Does nothing.",
+		Check: func(in *sampleIn) error {
+			if in.Path == "" {
+				return errors.New("sample: path is required")
+			}
+			*got = *in
+			return nil
+		},
+		Handle: func(context.Context, *tools.Env, sampleIn) tools.Result { return tools.Result{Text: "ok"} },
+	})
+}
+
+func TestSchemaComesFromTheType(t *testing.T) {
+	var got, want any
+	if err := json.Unmarshal(sample(new(sampleIn)).Schema, &got); err != nil {
+		t.Fatal(err)
+	}
+	_ = json.Unmarshal([]byte(`{"type":"object","required":["path"],"properties":{
+		"path":{"type":"string","description":"a path"},
+		"mode":{"type":"string","enum":["read","write"],"default":"read"},
+		"max":{"type":"integer","default":10,"minimum":1,"maximum":20},
+		"line":{"type":"integer","minimum":1},
+		"deep":{"type":"boolean","default":true}}}`), &want)
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+func TestArgumentsAreReadStrictly(t *testing.T) {
+	for args, want := range map[string]string{
+		`{"path":1}`:                     `invalid arguments for sample: "path" must be of another type than number`,
+		`{"max":"1"}`:                    `invalid arguments for sample: "max" must be of another type than string`,
+		`{"max":1.5}`:                    `invalid arguments for sample: "max" must be of another type than number 1.5`,
+		`{"path":"a","path":"b"}`:        `invalid arguments for sample: member "path" comes twice`,
+		`{"path":"a","\u0070ath":"b"}`:   `invalid arguments for sample: member "path" comes twice`,
+		`{"path":"a","x":{"y":1,"y":2}}`: `invalid arguments for sample: member "y" comes twice`,
+		`[]`:                             `invalid arguments for sample: the arguments must be a JSON object`,
+		`"x"`:                            `invalid arguments for sample: the arguments must be a JSON object`,
+		`{"path":"a"} {}`:                `invalid arguments for sample: more data after the JSON value`,
+		`{"path":`:                       `invalid arguments for sample: unexpected EOF`,
+		`{"PATH":"a"}`:                   `sample: path is required`,
+		``:                               `sample: path is required`,
+		`null`:                           `sample: path is required`,
+		strings.Repeat(`{"a":`, 100) + "1" + strings.Repeat("}", 100): `invalid arguments for sample: nested deeper than 64 levels`,
+	} {
+		_, err := sample(new(sampleIn)).Prepare(json.RawMessage(args))
+		if err == nil || err.Error() != want {
+			t.Errorf("%.60s: got %v, want %s", args, err, want)
+		}
+	}
+}
+
+func TestNumbersAreBroughtIntoRange(t *testing.T) {
+	for args, want := range map[string]sampleIn{
+		`{"path":"a"}`:                                  {Path: "a", Mode: "read", Max: 10},
+		`{"path":"a","max":99,"line":-3}`:               {Path: "a", Mode: "read", Max: 20},
+		`{"path":"a","max":-1,"line":7,"mode":"other"}`: {Path: "a", Mode: "other", Max: 10, Line: 7},
+		`{"path":"a","max":null,"unknown":{"any":[1]}}`: {Path: "a", Mode: "read", Max: 10},
+	} {
+		var got sampleIn
+		if _, err := sample(&got).Prepare(json.RawMessage(args)); err != nil {
+			t.Errorf("%s: %v", args, err)
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: %s", args, d)
+		}
+	}
+}
+
+func TestNothingRunsAfterACancel(t *testing.T) {
+	p, err := sample(new(sampleIn)).Prepare(json.RawMessage(`{"path":"a"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if r := p.Run(ctx, &tools.Env{}); r.Outcome != "cancelled" || r.Text != "sample: context canceled" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+func TestShownNamesCanBeReadBack(t *testing.T) {
+	for name, want := range map[string]string{
+		"a b.txt": "a b.txt", "café": "café", "x -> y": "x -> y", "line\nbreak": `"line\nbreak"`, `"q"`: `"\"q\""`,
+		"esc\x1b[2K": `"esc\u001b[2K"`, "csi\u009b2K": `"csi\u009b2K"`, " lead": `" lead"`, "cr\r": `"cr\r"`,
+	} {
+		got := tools.ShownName(name)
+		if got != want {
+			t.Errorf("%q: got %s, want %s", name, got, want)
+		}
+		var back string
+		if got[0] == '"' && (json.Unmarshal([]byte(got), &back) != nil || back != name) {
+			t.Errorf("%q reads back as %q", name, back)
+		}
+	}
+}
+
+// FuzzArguments checks that no argument text breaks a tool and that what is
+// accepted has no duplicate names.
+func FuzzArguments(f *testing.F) {
+	for _, s := range []string{`{}`, `{"path":"a","max":3}`, `{"path":"a","path":"b"}`, `null`, `[{"a":1}]`, `{"path":"\ud800"}`} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, args []byte) {
+		var in sampleIn
+		if _, err := sample(&in).Prepare(args); err == nil && (in.Max < 1 || in.Max > 20) {
+			t.Errorf("max is %d", in.Max)
+		}
+	})
+}

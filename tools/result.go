@@ -1,0 +1,65 @@
+package tools
+
+import (
+	"context"
+	"time"
+
+	"hecate/domain/event"
+	"hecate/domain/ident"
+	"hecate/domain/run"
+)
+
+// Error kinds of steps.
+const (
+	KindDispatch  = "tool_dispatch_unavailable" // a call that could not be carried out as asked
+	KindPolicy    = "sandbox_policy_denied"
+	KindCancelled = "run_cancelled"
+)
+
+// errorTextMax bounds the error text that a step keeps, in bytes. The model sees all of it.
+const errorTextMax = 1024
+
+// timeoutDefault is the time limit of one command if the task sets none.
+const timeoutDefault = 5 * time.Second
+
+// Failure is the result of a call that could not be carried out: bad arguments,
+// no such file, no such tool. text is what the model is told.
+func Failure(tool, text string) Result {
+	return Result{
+		Text: text, Error: true, Outcome: run.OutcomeFailed, Title: tool + " (failed)",
+		ErrorText: Cut(text, errorTextMax), ErrorKind: KindDispatch,
+	}
+}
+
+// Cancelled is the result of a call that ended because its context did.
+func Cancelled(tool string, cause error) Result {
+	r := Failure(tool, tool+": "+cause.Error())
+	r.Outcome, r.Title, r.ErrorKind = run.OutcomeCancelled, tool+" (cancelled)", KindCancelled
+	return r
+}
+
+// ArtifactID names an artifact of the call: the same call always gives the same id.
+func (e *Env) ArtifactID(purpose ...string) string {
+	return ident.Derive("artifact", append([]string{e.RunID, e.StepID}, purpose...)...)
+}
+
+// CommandTimeout is the time limit of one command.
+func (e *Env) CommandTimeout() time.Duration {
+	if e.Timeout <= 0 {
+		return timeoutDefault
+	}
+	return e.Timeout
+}
+
+func (s Spec[In]) run(in In) func(context.Context, *Env) Result {
+	return func(ctx context.Context, env *Env) Result {
+		if err := ctx.Err(); err != nil {
+			return Cancelled(s.Name, err)
+		}
+		return s.Handle(ctx, env, in)
+	}
+}
+
+func (s Spec[In]) before(in In) func(*Env) []event.Payload {
+	return func(env *Env) []event.Payload { return s.Before(env, in) }
+}
