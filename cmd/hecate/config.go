@@ -1,0 +1,158 @@
+package main
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"hecate/domain/permission"
+)
+
+// config is the server's configuration by environment. A malformed value stops
+// the start; nothing silently means the default.
+type config struct {
+	Address        string   `env:"HECATE_ADDRESS" envDefault:"127.0.0.1:8765"`
+	AllowOpenBind  bool     `env:"HECATE_ALLOW_NON_LOOPBACK_BIND"`
+	AllowedOrigins []string `env:"HECATE_ALLOWED_ORIGINS"`
+	RuntimeToken   string   `env:"HECATE_RUNTIME_TOKEN"`
+	PublicURL      string   `env:"HECATE_PUBLIC_URL"`
+	HostLabel      string   `env:"HECATE_RUNTIME_HOST_LABEL"`
+	DataDir        string   `env:"HECATE_DATA_DIR" envDefault:".data"`
+	LogLevel       string   `env:"LOG_LEVEL" envDefault:"INFO"`
+
+	Backend           string        `env:"HECATE_BACKEND" envDefault:"sqlite"` // memory, sqlite or postgres
+	SQLitePath        string        `env:"HECATE_SQLITE_PATH"`                 // default: hecate.db in the data directory
+	SQLiteBusyTimeout time.Duration `env:"HECATE_SQLITE_BUSY_TIMEOUT" envDefault:"5s"`
+	PostgresURL       string        `env:"HECATE_POSTGRES_URL"`
+	DatabaseURL       string        `env:"DATABASE_URL"`
+
+	Workers              int      `env:"HECATE_TASK_QUEUE_WORKERS" envDefault:"1"`
+	OutputMaxBytes       int64    `env:"HECATE_TASK_MAX_OUTPUT_BYTES" envDefault:"4194304"`
+	ModelCallsMax        int64    `env:"HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS" envDefault:"8"`
+	SystemPrompt         string   `env:"HECATE_TASK_AGENT_SYSTEM_PROMPT"`
+	ShellAllowPrivateIPs bool     `env:"HECATE_TASK_SHELL_ALLOW_PRIVATE_IPS"`
+	ShellAllowedHosts    []string `env:"HECATE_TASK_SHELL_ALLOWED_HOSTS"`
+	TempDir              string   `env:"TMPDIR" envDefault:"/tmp"`
+
+	Policies []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
+	environ  map[string]string
+}
+
+// tokenMin is the shortest token that a server accepts, in characters.
+const tokenMin = 24
+
+// readConfig reads NAME=VALUE pairs. The error names every problem.
+func readConfig(environ []string) (config, error) {
+	c := config{environ: env.ToMap(environ)}
+	values := map[string]string{}
+	for k, v := range c.environ {
+		if v != "" { // an empty variable is an unset one, but for the policies
+			values[k] = v
+		}
+	}
+	var problems []error
+	if err := env.ParseWithOptions(&c, env.Options{Environment: values}); err != nil {
+		problems = append(problems, flatten(err)...)
+	}
+	c.Policies = permission.Default
+	if list, set := c.environ["HECATE_TASK_APPROVAL_POLICIES"]; set {
+		p, err := permission.ParsePolicies(list)
+		if err != nil {
+			problems = append(problems, fmt.Errorf("HECATE_TASK_APPROVAL_POLICIES: %w", err))
+		}
+		c.Policies = p
+	}
+	problems = append(problems, c.check()...)
+	if c.SQLitePath == "" {
+		c.SQLitePath = filepath.Join(c.DataDir, "hecate.db")
+	}
+	if c.PostgresURL == "" {
+		c.PostgresURL = c.DatabaseURL
+	}
+	if c.ModelCallsMax == 0 {
+		c.ModelCallsMax = 8
+	}
+	return c, errors.Join(problems...)
+}
+
+// flatten turns the parser's collected error into one error a problem.
+func flatten(err error) []error {
+	var all env.AggregateError
+	if errors.As(err, &all) {
+		return all.Errors
+	}
+	return []error{err}
+}
+
+func (c *config) check() []error {
+	var out []error
+	add := func(format string, args ...any) { out = append(out, fmt.Errorf(format, args...)) }
+	if c.Workers < 1 {
+		add("HECATE_TASK_QUEUE_WORKERS must be at least 1, not %d", c.Workers)
+	}
+	if c.OutputMaxBytes < 0 || c.ModelCallsMax < 0 {
+		add("HECATE_TASK_MAX_OUTPUT_BYTES and HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS must not be negative")
+	}
+	if c.RuntimeToken != "" && len(c.RuntimeToken) < tokenMin {
+		add("HECATE_RUNTIME_TOKEN has %d characters; at least %d are needed", len(c.RuntimeToken), tokenMin)
+	}
+	switch c.Backend {
+	case "memory", "sqlite":
+	case "postgres":
+		if c.PostgresURL == "" && c.DatabaseURL == "" {
+			add("HECATE_BACKEND=postgres needs HECATE_POSTGRES_URL or DATABASE_URL")
+		}
+	default:
+		add("HECATE_BACKEND is %q: use memory, sqlite or postgres", c.Backend)
+	}
+	if err := c.checkBind(); err != nil {
+		out = append(out, err)
+	}
+	for _, o := range c.AllowedOrigins {
+		u, err := url.Parse(o)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+			add("HECATE_ALLOWED_ORIGINS: %q is no origin such as https://console.example", o)
+		}
+	}
+	if key := c.environ["HECATE_CONTROL_PLANE_SECRET_KEY"]; key != "" {
+		if raw, err := base64.StdEncoding.DecodeString(key); err != nil || len(raw) != 32 {
+			add("HECATE_CONTROL_PLANE_SECRET_KEY must be base64 of 32 bytes")
+		}
+	}
+	return out
+}
+
+// checkBind refuses to listen where others can reach the server without a token.
+func (c *config) checkBind() error {
+	host, _, err := net.SplitHostPort(c.Address)
+	if err != nil {
+		return fmt.Errorf("HECATE_ADDRESS: %q is no host:port", c.Address)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip != nil && ip.IsLoopback() {
+		return nil
+	}
+	if !c.AllowOpenBind {
+		return fmt.Errorf("HECATE_ADDRESS %s is reachable from outside; set HECATE_ALLOW_NON_LOOPBACK_BIND=1 and HECATE_RUNTIME_TOKEN if that is meant", c.Address)
+	}
+	if c.RuntimeToken == "" {
+		return fmt.Errorf("HECATE_ADDRESS %s is reachable from outside; it needs HECATE_RUNTIME_TOKEN", c.Address)
+	}
+	return nil
+}
+
+// level reads LOG_LEVEL; an unknown one means INFO.
+func (c *config) level() slog.Level {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(strings.TrimSpace(c.LogLevel))); err != nil {
+		return slog.LevelInfo
+	}
+	return l
+}

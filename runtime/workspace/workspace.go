@@ -1,0 +1,105 @@
+// Package workspace prepares the directory that a run works in: an isolated copy
+// or clone of the source, or the source itself for in_place runs.
+package workspace
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"hecate/domain/run"
+)
+
+// Manager owns the directory under which isolated workspaces stand, one per run:
+// <base>/<task id>/<run id>.
+type Manager struct{ base string }
+
+// NewManager uses "hecate-workspaces" below dir (normally the system's temporary directory).
+func NewManager(dir string) *Manager {
+	return &Manager{base: filepath.Join(dir, "hecate-workspaces")}
+}
+
+// ID names a task's workspace on the wire.
+func ID(taskID string) string { return "workspace_" + taskID }
+
+// Prepare makes the run's workspace ready and returns its absolute path, links
+// resolved. What an earlier, interrupted preparation left is removed first. The
+// source is only read.
+func (m *Manager) Prepare(ctx context.Context, s *run.State) (string, error) {
+	if s.Spec.WorkspaceMode == "in_place" {
+		return inPlace(s.Spec)
+	}
+	dir := filepath.Join(m.base, s.TaskID, s.ID)
+	if err := os.RemoveAll(dir); err != nil {
+		return "", fmt.Errorf("prepare workspace: remove what was left: %w", err)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("prepare workspace: %w", err)
+	}
+	if err := m.fill(ctx, dir, s.Spec); err != nil {
+		return "", fmt.Errorf("prepare workspace: %w", err)
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
+	source := sp.WorkingDirectory
+	if source == "" {
+		source = sp.Repo
+	}
+	if source == "" {
+		return nil // an empty workspace was asked for
+	}
+	if sp.WorkingDirectory == "" && strings.Contains(source, "://") || strings.HasPrefix(source, "git@") {
+		return clone(ctx, source, dir, sp.BaseBranch)
+	}
+	abs, err := filepath.Abs(source)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(abs)
+	if err != nil || !info.IsDir() {
+		return fmt.Errorf("source directory %q does not exist", source)
+	}
+	if isRepository(abs) {
+		return copyRepository(ctx, abs, dir, sp.BaseBranch)
+	}
+	return copyTree(ctx, abs, dir, m.base)
+}
+
+// inPlace checks the operator's own directory. It never falls back to a copy.
+func inPlace(sp run.Spec) (string, error) {
+	dir := sp.WorkingDirectory
+	if dir == "" || !filepath.IsAbs(dir) {
+		return "", fmt.Errorf("workspace_mode in_place needs an absolute working_directory, not %q", dir)
+	}
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return "", fmt.Errorf("working_directory %q does not exist; in_place runs need an existing directory", dir)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", fmt.Errorf("resolve working_directory: %w", err)
+	}
+	if sp.AllowedRoot == "" {
+		return real, nil
+	}
+	root, err := filepath.EvalSymlinks(sp.AllowedRoot)
+	if err != nil {
+		return "", fmt.Errorf("resolve sandbox_allowed_root %q: %w", sp.AllowedRoot, err)
+	}
+	if rel, err := filepath.Rel(root, real); err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return "", fmt.Errorf("working_directory %q lies outside sandbox_allowed_root %q", dir, sp.AllowedRoot)
+	}
+	return real, nil
+}
+
+// RemoveTask deletes all isolated workspaces of a task.
+func (m *Manager) RemoveTask(taskID string) error {
+	if taskID == "" || strings.ContainsAny(taskID, `/\`) {
+		return fmt.Errorf("remove workspaces: %q is no task id", taskID)
+	}
+	return os.RemoveAll(filepath.Join(m.base, taskID))
+}
