@@ -145,16 +145,6 @@ func (c *catalogue) collect(t reflect.Type, depth int) ([]found, error) {
 	return out, nil
 }
 
-func fieldsOf(t reflect.Type) func(func(reflect.StructField) bool) {
-	return func(yield func(reflect.StructField) bool) {
-		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
-				return
-			}
-		}
-	}
-}
-
 // kind describes how a Go type looks in JSON.
 func (c *catalogue) kind(t reflect.Type) (string, error) {
 	switch t {
