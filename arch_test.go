@@ -32,7 +32,7 @@ var adapters = []string{
 }
 
 // stdlibOnly are the folders whose code needs no other module.
-var stdlibOnly = []string{"domain", "migrations"}
+var stdlibOnly = []string{"domain"}
 
 // impure are the packages that a rule or a fold has no use for.
 var impure = []string{
@@ -48,6 +48,7 @@ var timeless = []string{"domain", "commands", "projections"}
 var random = map[string]string{
 	"domain/ident": "makes the ids",
 	"eventstore":   "salts, and the id of a new log",
+	"api/auth":     "tokens",
 	"api/auth":     "tokens",
 	"cmd":          "hands ids and salts to the others",
 }
