@@ -30,7 +30,7 @@ func (e Endpoint) read(ctx context.Context, a *answer, asked bool, to assembler)
 	case err != nil:
 		failure = invalid(err)
 	case streamed:
-		failure = readStream(ctx, a, to)
+		failure = feed(ctx, newSSEReader(a.Body), to)
 	default:
 		failure = readWhole(ctx, a, to)
 	}
@@ -50,11 +50,10 @@ func (e Endpoint) read(ctx context.Context, a *answer, asked bool, to assembler)
 	return resp, nil
 }
 
-// readStream stops at the end marker, at a failure and at the end of the
+// feed stops at the end marker, at a failure and at the end of the
 // stream. A broken connection is no failure here: whether the answer was
 // complete before is the assembler's to say.
-func readStream(ctx context.Context, a *answer, to assembler) *Error {
-	events := newSSEReader(a.Body)
+func feed(ctx context.Context, events *sseReader, to assembler) *Error {
 	for {
 		ev, err := events.next()
 		switch {

@@ -39,6 +39,14 @@ type Call struct {
 	OnText func(delta string)
 }
 
+// Route is who is asked, and for what.
+type Route struct {
+	Provider string
+	Kind     string // cloud or local
+	Model    string
+	Client   Client
+}
+
 // ToolDefinition is a tool as the model sees it.
 type ToolDefinition struct {
 	Name        string

@@ -1,0 +1,111 @@
+package provider
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"hecate/domain/clock"
+	"hecate/runtime/model"
+)
+
+const (
+	discoveryWait    = 2 * time.Second // how long a provider may take to list its models
+	discoveryFresh   = 5 * time.Minute // how long a list is used
+	discoveryRetryIn = 15 * time.Second
+)
+
+// Client is what a provider is asked through.
+type Client interface {
+	model.Client
+	Models(ctx context.Context) ([]string, error)
+}
+
+// provider is a configuration with its client and what is known about its models.
+type provider struct {
+	Config
+	client Client
+	clock  clock.Clock
+
+	asking sync.Mutex // held while the provider is asked, so that it is asked once
+
+	mu         sync.Mutex // guards what follows, never for long
+	discovered []string
+	err        error
+	checked    time.Time // zero: never
+}
+
+func newProvider(c Config, o Options) *provider {
+	e := model.Endpoint{BaseURL: c.BaseURL, APIKey: c.APIKey, HTTP: o.HTTP, Clock: o.Clock}
+	if preset, ok := PresetOf(c.Name); ok && preset.BaseURL == c.BaseURL {
+		e.ChatPath, e.ModelsPath = preset.chatPath, preset.modelsPath
+	}
+	p := &provider{Config: c, clock: o.Clock}
+	if c.Protocol == ProtocolAnthropic {
+		p.client = model.NewAnthropic(e, model.AnthropicOptions{DisableCache: o.DisableAnthropicCache})
+	} else {
+		p.client = model.NewOpenAI(e)
+	}
+	return p
+}
+
+func (p *provider) ready() bool { return p.keyMissing() == nil }
+
+// models returns the configured models; without any, what the provider lists,
+// asking it if the last answer is too old. An error leaves the old list in use.
+func (p *provider) models(ctx context.Context, force bool) []string {
+	if len(p.Models) > 0 {
+		return p.Models
+	}
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if known, fresh := p.fresh(); fresh && !force {
+		return known
+	}
+	ctx, stop := context.WithTimeout(ctx, discoveryWait)
+	defer stop()
+	models, err := p.client.Models(ctx)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.discovered = models
+	}
+	p.err, p.checked = err, p.clock.Now()
+	return p.discovered
+}
+
+func (p *provider) fresh() ([]string, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	limit := discoveryFresh
+	if p.err != nil {
+		limit = discoveryRetryIn
+	}
+	return p.discovered, !p.checked.IsZero() && p.clock.Now().Sub(p.checked) < limit
+}
+
+// known returns the models that are known without asking.
+func (p *provider) known() (models []string, source string, err error) {
+	if len(p.Models) > 0 {
+		return p.Models, "config", nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.discovered) > 0 {
+		source = "upstream_v1_models"
+	}
+	return p.discovered, source, p.err
+}
+
+// before is the order in which providers are tried: cloud ones first, since a
+// local server that is configured often does not run, then by name.
+func before(a, b *provider) int {
+	if a.Kind != b.Kind {
+		return strings.Compare(a.Kind, b.Kind) // "cloud" < "local"
+	}
+	return strings.Compare(a.Name, b.Name)
+}
+
+func offers(models []string, name string) bool { return slices.Contains(models, name) }
