@@ -1,0 +1,199 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"hecate/eventstore"
+	"hecate/eventstore/sqlite"
+	"hecate/eventstore/storetest"
+	"hecate/migrations"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestFile(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Log { return fileLog(filepath.Join(t.TempDir(), "a folder?#%", "log.db")) })
+}
+
+func TestMemory(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Log {
+		return storetest.Log{Open: func(t *testing.T) eventstore.Store {
+			s, err := sqlite.OpenMemory(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}}
+	})
+}
+
+func fileLog(path string) storetest.Log {
+	return storetest.Log{
+		Durable: true,
+		Open: func(t *testing.T) eventstore.Store {
+			t.Helper()
+			s, err := openAt(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		},
+		Exec: func(t *testing.T, query string) error {
+			_, err := behind(t, path).Exec(query)
+			return err
+		},
+		Forge: func(t *testing.T, query string) {
+			t.Helper()
+			for _, table := range []string{"log", "payload", "blobs", "commands"} {
+				query = "DROP TRIGGER IF EXISTS hecate_" + table + "_no_update; DROP TRIGGER IF EXISTS hecate_" + table + "_no_delete; " + query
+			}
+			if _, err := behind(t, path).Exec(query); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+}
+
+func openAt(path string) (eventstore.Store, error) {
+	return sqlite.Open(context.Background(), sqlite.Options{Path: path})
+}
+
+// behind opens the file as any other tool would.
+func behind(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(path)+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func TestCrash(t *testing.T) {
+	storetest.Crash(t, filepath.Join(t.TempDir(), "log.db"), openAt)
+}
+
+// The folder and the files are the owner's alone.
+func TestPermissions(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "log.db")
+	s, err := openAt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // nothing was written
+	for name, want := range map[string]fs.FileMode{"": 0o700, "log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600, "log.db.lock": 0o600} {
+		info, err := os.Stat(filepath.Join(filepath.Dir(path), name))
+		if err != nil || info.Mode().Perm() != want {
+			t.Errorf("%q: %v, %v, want %v", name, info.Mode().Perm(), err, want)
+		}
+	}
+}
+
+const holdEnv = "HECATE_SQLITE_TEST_HOLD"
+
+// A second process on the same file is refused by name, and let in when the
+// first one is gone, however it went.
+func TestSecondProcess(t *testing.T) {
+	if path := os.Getenv(holdEnv); path != "" {
+		_, err := openAt(path)
+		if err == nil {
+			os.Stdout.WriteString("held\n")
+			select {}
+		}
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "log.db")
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestSecondProcess$")
+	cmd.Env = append(os.Environ(), holdEnv+"="+path)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 5)); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link.db")
+	if err := os.Symlink(path, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{path, link} {
+		_, err = openAt(p)
+		if !errors.Is(err, eventstore.ErrInUse) || !strings.Contains(err.Error(), strconv.Itoa(cmd.Process.Pid)) {
+			t.Errorf("open %s: %v, want ErrInUse and process %d", p, err, cmd.Process.Pid)
+		}
+	}
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	s, err := openAt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAt(path); !errors.Is(err, eventstore.ErrInUse) {
+		t.Errorf("open twice in one process: %v, want ErrInUse", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	s, err := openAt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := behind(t, path).Exec("INSERT INTO hecate_schema VALUES ('log', 999, 0)"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAt(path); !errors.Is(err, migrations.ErrNewer) {
+		t.Errorf("open: %v, want ErrNewer", err)
+	}
+}
+
+// Two logs with different prefixes live in one file, though not at one time.
+func TestTablePrefix(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	var ids []string
+	for _, prefix := range []string{"one", "two", "one"} {
+		s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, TablePrefix: prefix})
+		if err != nil {
+			t.Fatal(err)
+		}
+		id, err := s.LogID(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+		if _, err := s.Append(t.Context(), storetest.To("run-"+strconv.Itoa(len(ids)), 0, storetest.NewEvents(1)...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if ids[0] == ids[1] || ids[0] != ids[2] {
+		t.Errorf("log ids %v", ids)
+	}
+	if _, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, TablePrefix: "x; DROP"}); err == nil {
+		t.Error("a bad prefix was taken")
+	}
+}
