@@ -98,7 +98,7 @@ func inPlace(sp run.Spec) (string, error) {
 
 // RemoveTask deletes all isolated workspaces of a task.
 func (m *Manager) RemoveTask(taskID string) error {
-	if taskID == "" || strings.ContainsAny(taskID, `/\`) {
+	if taskID == "" || taskID == ".." || taskID == "." || strings.ContainsAny(taskID, `/\`) {
 		return fmt.Errorf("remove workspaces: %q is no task id", taskID)
 	}
 	return os.RemoveAll(filepath.Join(m.base, taskID))
