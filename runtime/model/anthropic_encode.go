@@ -41,7 +41,11 @@ func (*Anthropic) Encode(m run.Message) (Encoded, error) {
 		return err
 	}
 	if m.Role == run.RoleTool {
-		err := add(toolResultBlock{"tool_result", m.ToolCallID, m.Content.String(), m.ToolError})
+		text := m.Content.String()
+		if m.ToolError && strings.TrimSpace(text) == "" {
+			text = "failed without output" // the dialect refuses an error without a text
+		}
+		err := add(toolResultBlock{"tool_result", m.ToolCallID, text, m.ToolError})
 		return Encoded{Role: m.Role, Body: bytes.Join(blocks, []byte(","))}, err
 	}
 	if m.Role == run.RoleAssistant && m.Blank() {

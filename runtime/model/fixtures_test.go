@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -85,6 +87,39 @@ func TestRecordedStreams(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What an answer held goes back with the results of its calls: the thinking as
+// it came, then the calls, then a user message that begins with the results.
+func TestThinkingGoesBack(t *testing.T) {
+	bodies := make(chan []byte, 2)
+	url := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		bodies <- body
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write(read(t, "testdata/streams/fc-ps-13.sse"))
+	})
+	c := client("anthropic", url)
+	first, err := ask(t.Context(), c, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result := run.Message{Role: run.RoleTool, ToolCallID: "toolu_9", Content: event.NewText("clean")}
+	_, err = c.Call(t.Context(), model.Call{Model: "m", Conversation: conversation(t, c, user("go"), first.Message, result)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-bodies
+	want := `{"model":"m","max_tokens":16384,"messages":[{"role":"user","content":[{"type":"text","text":"go"}]},` +
+		`{"role":"assistant","content":[{"type":"thinking","thinking":"Need the branch.","signature":"c2lnLTE="},` +
+		`{"type":"redacted_thinking","data":"b3BhcXVl"},{"type":"tool_use","id":"toolu_9","name":"git_status","input":{}}]},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_9","content":"clean"}]}]}`
+	if diff := cmp.Diff(want, string(<-bodies)); diff != "" {
+		t.Errorf("second request (-want +got):\n%s", diff)
 	}
 }
 
@@ -225,4 +260,30 @@ func failureOf(t *testing.T, err error) *model.Error {
 
 func ask(ctx context.Context, c model.Client, stream bool) (*model.Response, error) {
 	return c.Call(ctx, model.Call{Model: "m", Stream: stream})
+}
+
+type jsonRaw = json.RawMessage
+
+func answering(t *testing.T, h http.HandlerFunc) string {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// describe puts an answer or the kind of a failure on one line.
+func describe(r *model.Response, err error) string {
+	var failed *model.Error
+	if errors.As(err, &failed) {
+		return string(failed.Kind)
+	}
+	var calls []string
+	for _, c := range r.Message.ToolCalls {
+		calls = append(calls, c.ID+" "+c.Name+" "+c.Arguments.String())
+	}
+	usage := "unknown"
+	if r.Usage != nil {
+		usage = fmt.Sprint(r.Usage.Input, " ", r.Usage.Output)
+	}
+	return strings.Join([]string{r.Message.Content.String(), r.FinishReason, strings.Join(calls, "; "), usage}, " | ")
 }

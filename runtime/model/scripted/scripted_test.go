@@ -216,3 +216,17 @@ func TestDelayEndsWithTheClient(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkStreamedCall(b *testing.B) {
+	url, stop, err := scripted.New(scripted.Script{Repeat: true, Replies: []scripted.Reply{{Text: strings.Repeat("word ", 100)}}}).Start("127.0.0.1:0")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer stop()
+	client := model.NewOpenAI(model.Endpoint{BaseURL: url})
+	for b.Loop() {
+		if _, err := client.Call(b.Context(), model.Call{Model: "m", Stream: true}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
