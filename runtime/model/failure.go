@@ -45,8 +45,9 @@ func (c complaint) failure(status int) *Error {
 // classify decides what kind of failure it is: first by what only one kind says, then by status.
 func classify(status int, label, message string) (ErrorKind, bool) {
 	switch {
-	case has(label, "context_length", "exceed_context_size") || has(message,
-		"maximum context length", "context length exceeded", "prompt is too long", "context window", "context size"):
+	case has(label, "context_length", "exceed_context_size"),
+		status != http.StatusTooManyRequests && has(message,
+			"maximum context length", "context length exceeded", "prompt is too long", "context window", "context size"):
 		return ContextLength, false
 	case has(label, "overloaded"):
 		return Overloaded, true

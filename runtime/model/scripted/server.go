@@ -2,12 +2,10 @@ package scripted
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -70,67 +68,6 @@ func (s *Server) Count() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.count
-}
-
-// Start listens on addr (such as 127.0.0.1:0) and returns the base URL for a
-// provider's configuration. Stop ends all connections and waits for the handlers.
-func (s *Server) Start(addr string) (baseURL string, stop func(), err error) {
-	listener, err := net.Listen("tcp", addr)
-	if err != nil {
-		return "", nil, fmt.Errorf("start scripted model: %w", err)
-	}
-	var handlers gate
-	// The handlers are ended by this context: they may hang on purpose.
-	ctx, cancel := context.WithCancel(context.Background())
-	server := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if handlers.enter() {
-				defer handlers.leave()
-				s.ServeHTTP(w, r)
-			}
-		}),
-		BaseContext:       func(net.Listener) context.Context { return ctx },
-		ReadHeaderTimeout: 10 * time.Second,
-	}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Serve(listener) // returns when stop closes the listener
-	}()
-	var once sync.Once
-	return "http://" + listener.Addr().String(), func() {
-		once.Do(func() {
-			cancel()
-			_ = server.Close() // the listener and the connections are gone either way
-			<-served
-			handlers.close()
-		})
-	}, nil
-}
-
-// gate counts the handlers that run, and lets none in once it is closed.
-type gate struct {
-	mu      sync.Mutex
-	closed  bool
-	running sync.WaitGroup
-}
-
-func (g *gate) enter() bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		g.running.Add(1)
-	}
-	return !g.closed
-}
-
-func (g *gate) leave() { g.running.Done() }
-
-func (g *gate) close() {
-	g.mu.Lock()
-	g.closed = true
-	g.mu.Unlock()
-	g.running.Wait()
 }
 
 // ServeHTTP answers model calls and the list of models, with or without /v1.
@@ -268,56 +205,4 @@ func (s Script) reply(n int, r Request) Reply {
 		return s.Replies[n%len(s.Replies)]
 	}
 	return refusal(fmt.Sprintf("the script has only %d replies", len(s.Replies)))
-}
-
-func refusal(message string) Reply {
-	return Reply{HTTP: http.StatusBadRequest, Body: errorBody(message)}
-}
-
-func errorBody(message string) json.RawMessage {
-	body, err := json.Marshal(map[string]any{"type": "error", "error": map[string]string{"type": "invalid_request_error", "message": message}})
-	if err != nil { // maps of strings always encode
-		return nil
-	}
-	return body
-}
-
-func sendError(w http.ResponseWriter, status int, message string) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_, _ = w.Write(errorBody(message)) // a client that left needs no answer
-}
-
-func sendJSON(w http.ResponseWriter, status int, v any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // a client that left needs no answer
-}
-
-// RefuseBrokenArguments is a Rule of strict providers: a request is refused if
-// an assistant tool call in it has arguments that are no JSON.
-func RefuseBrokenArguments(r Request) *Reply {
-	var body struct {
-		Messages []struct {
-			ToolCalls []struct {
-				ID       string `json:"id"`
-				Function struct {
-					Arguments string `json:"arguments"`
-				} `json:"function"`
-			} `json:"tool_calls"`
-		} `json:"messages"`
-	}
-	if err := json.Unmarshal(r.Body, &body); err != nil {
-		reply := refusal("messages cannot be read: " + err.Error())
-		return &reply
-	}
-	for _, m := range body.Messages {
-		for _, c := range m.ToolCalls {
-			if !json.Valid([]byte(c.Function.Arguments)) {
-				reply := refusal("the arguments of tool call " + c.ID + " are no JSON")
-				return &reply
-			}
-		}
-	}
-	return nil
 }
