@@ -1,0 +1,155 @@
+package show
+
+import (
+	"encoding/json"
+	"io"
+	"strings"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/event"
+	"hecate/domain/run"
+)
+
+// Call is one tool call that a model asked for.
+type Call struct {
+	ID    string
+	Tool  string
+	Input json.RawMessage // the arguments; {"raw": text} if they are no JSON object
+}
+
+// Bundle is the calls of one model response, in order.
+type Bundle struct {
+	RunID string
+	Index int64 // of the model call
+	Calls []Call
+
+	exact []run.ToolCall // with the argument bytes that are shown
+}
+
+// Digest names the calls of the bundle exactly: hex SHA-256, see run.BundleDigest.
+// It differs from the server's if the server shows arguments in another form than
+// the model wrote them in, such as without blanks.
+func (b *Bundle) Digest() string { return run.BundleDigest(b.RunID, b.Index, b.exact) }
+
+// Bundles gathers the bundles of runs from their events.
+type Bundles struct {
+	latest map[string]*Bundle // by run
+}
+
+// Add looks at one event.
+func (b *Bundles) Add(e client.Event) {
+	if e.Type != "assistant.tool_call_proposed" {
+		return
+	}
+	if b.latest == nil {
+		b.latest = map[string]*Bundle{}
+	}
+	d := decode[assistant](e)
+	at := b.latest[e.RunID]
+	if at == nil || at.Index != d.Index {
+		at = &Bundle{RunID: e.RunID, Index: d.Index}
+		b.latest[e.RunID] = at
+	}
+	at.Calls = append(at.Calls, Call{ID: d.ToolCallID, Tool: d.ToolName, Input: d.Input})
+	at.exact = append(at.exact, run.ToolCall{ID: d.ToolCallID, Name: d.ToolName, Arguments: event.NewText(string(d.Input))})
+}
+
+// Of returns the latest bundle of a run, nil if none is known.
+func (b *Bundles) Of(runID string) *Bundle { return b.latest[runID] }
+
+// Verbatim writes the call's arguments completely, one after the other in the
+// model's order, every control character visible and every line behind a bar, so
+// that no argument can pass for a line of ours.
+func (c Call) Verbatim(w io.Writer, st terminal.Style, indent string) {
+	fields := membersOf(c.Input)
+	nameColumns := 0
+	for _, f := range fields {
+		nameColumns = max(nameColumns, terminal.Columns(f.name))
+	}
+	for _, f := range fields {
+		label := f.name + strings.Repeat(" ", nameColumns-terminal.Columns(f.name))
+		for _, line := range f.lines(st.Columns - len(indent) - nameColumns - 3) {
+			io.WriteString(w, indent+st.Dim(label+" │")+" "+line+"\n")
+			label = strings.Repeat(" ", nameColumns)
+		}
+	}
+}
+
+// member is one argument, ready to be shown.
+type member struct {
+	name string
+	text string
+}
+
+func (m member) lines(columns int) []string {
+	var out []string
+	for line := range strings.SplitSeq(strings.TrimSuffix(m.text, "\n"), "\n") {
+		if columns < 10 {
+			out = append(out, line)
+			continue
+		}
+		out = append(out, terminal.Fold(line, columns)...)
+	}
+	return out
+}
+
+// membersOf lists the members of a JSON object in the order they stand in. Strings
+// are shown as their text, everything else as its JSON.
+func membersOf(input json.RawMessage) []member {
+	d := json.NewDecoder(strings.NewReader(string(input)))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return []member{{"input", terminal.Text(string(input))}}
+	}
+	var out []member
+	for d.More() {
+		name, err := d.Token()
+		var value json.RawMessage
+		if err != nil || d.Decode(&value) != nil {
+			return []member{{"input", terminal.Text(string(input))}}
+		}
+		text := string(value)
+		var s string
+		if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &s) == nil {
+			text = s
+		}
+		// Unlike in prose a tab counts here: it is shown as \t.
+		out = append(out, member{terminal.Line(name.(string)), strings.ReplaceAll(terminal.Text(text), "\t", `\t`)})
+	}
+	return out
+}
+
+// Summary names the call on one line: its tool and what it is about.
+func (c Call) Summary() string {
+	about := c.about()
+	if about == "" {
+		return terminal.Line(c.Tool)
+	}
+	return terminal.Line(c.Tool) + " " + about
+}
+
+// aboutColumns is how much of an argument a summary shows.
+const aboutColumns = 60
+
+func (c Call) about() string {
+	var in map[string]any
+	if json.Unmarshal(c.Input, &in) != nil {
+		return ""
+	}
+	text := func(name string) string {
+		s, _ := in[name].(string)
+		return terminal.Cut(terminal.Line(s), aboutColumns)
+	}
+	if pattern := text("pattern"); pattern != "" {
+		if path := text("path"); path != "" && path != "." {
+			return `"` + pattern + `" in ` + path
+		}
+		return `"` + pattern + `"`
+	}
+	for _, name := range []string{"command", "path", "url", "query", "operation", "terminal_id", "artifact_id"} {
+		if s := text(name); s != "" {
+			return s
+		}
+	}
+	return ""
+}

@@ -1,0 +1,79 @@
+package show
+
+import (
+	"encoding/json"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/domain/event"
+)
+
+// The members of event data that are shown, by family of events. Members that are
+// absent stay zero: a reader of events must bear types and members it does not know.
+type (
+	modelCall struct {
+		Index      int64  `json:"model_call_index"`
+		Model      string `json:"model"`
+		Provider   string `json:"provider"`
+		Kind       string `json:"kind"`
+		Message    string `json:"message"`
+		Reason     string `json:"reason"`
+		Cost       int64  `json:"cost_micros_usd"`
+		RunCost    int64  `json:"run_cumulative_cost_micros_usd"`
+		CostKnown  *bool  `json:"cost_known"`
+		ToolCalls  int64  `json:"tool_calls"`
+		EstimateIn int64  `json:"input_tokens_estimate"`
+		Usage      *struct {
+			Input  int64 `json:"input"`
+			Output int64 `json:"output"`
+		} `json:"usage"`
+	}
+	assistant struct {
+		Index      int64           `json:"model_call_index"`
+		Text       event.Text      `json:"text"`
+		Summary    event.Text      `json:"summary"`
+		ToolCallID string          `json:"tool_call_id"`
+		ToolName   string          `json:"tool_name"`
+		Input      json.RawMessage `json:"input"`
+	}
+	toolCall struct {
+		ID         string         `json:"tool_call_id"`
+		Name       string         `json:"tool_name"`
+		Title      string         `json:"title"`
+		Command    event.Text     `json:"command_string"`
+		Stream     string         `json:"stream"`
+		Data       event.Text     `json:"data"`
+		Summary    string         `json:"summary"`
+		Error      string         `json:"error"`
+		DurationMS int64          `json:"duration_ms"`
+		ExitCode   int64          `json:"exit_code"`
+		Truncated  bool           `json:"hecate.tool.output_truncated"`
+		Outcome    string         `json:"outcome"`
+		Output     map[string]any `json:"output"`
+		Operation  string         `json:"operation"`
+		Path       string         `json:"path"`
+		Policy     string         `json:"policy"`
+		Reason     string         `json:"reason"`
+	}
+	lifecycle struct {
+		Number    int64  `json:"number"`
+		Status    string `json:"status"`
+		Model     string `json:"model"`
+		Provider  string `json:"provider"`
+		Workspace string `json:"workspace_path"`
+		WorkerID  string `json:"worker_id"`
+		FromRun   string `json:"from_run_id"`
+		Calls     int64  `json:"model_call_count"`
+		Message   string `json:"message"`
+		Reason    string `json:"reason"`
+		By        string `json:"by"`
+		Action    string `json:"action"`
+	}
+)
+
+// decode reads an event's data. What cannot be read stays zero: one odd event is
+// no reason to stop following a run.
+func decode[T any](e client.Event) T {
+	var out T
+	_ = json.Unmarshal(e.Data, &out)
+	return out
+}

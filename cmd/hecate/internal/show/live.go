@@ -1,0 +1,212 @@
+package show
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/terminal"
+)
+
+// Live writes one run's events as they come, for somebody who watches.
+type Live struct {
+	out     io.Writer
+	style   terminal.Style
+	bundles Bundles
+	calls   map[string]Call     // proposed, by tool call id
+	shells  map[string]*command // running commands, by tool call id
+	settled map[string]bool     // calls whose end is on the screen
+	root    string              // the workspace, cut off from paths
+	header  int64               // the model call whose header is written
+	started time.Time           // when the latest model call began
+	held    string              // text of the model that may turn out to be the answer
+	waiting string
+	since   time.Time
+
+	// Answer is the model's final answer, once there is one.
+	Answer string
+	// CostMicroUSD is what the run has cost so far; CostKnown is false if some of it is not known.
+	CostMicroUSD int64
+	CostKnown    bool
+}
+
+// NewLive returns a Live that writes to out.
+func NewLive(out io.Writer, style terminal.Style) *Live {
+	return &Live{
+		out: out, style: style, CostKnown: true,
+		calls: map[string]Call{}, shells: map[string]*command{}, settled: map[string]bool{},
+	}
+}
+
+// Bundle returns the calls that the run's model asked for last.
+func (l *Live) Bundle(runID string) *Bundle { return l.bundles.Of(runID) }
+
+// Waiting says what the run is doing at the moment and since when, "" for nothing worth saying.
+func (l *Live) Waiting() (string, time.Time) { return l.waiting, l.since }
+
+// Event writes one event.
+func (l *Live) Event(e client.Event) {
+	l.bundles.Add(e)
+	switch family, _, _ := strings.Cut(e.Type, "."); family {
+	case "model":
+		l.modelEvent(e)
+	case "assistant":
+		l.assistantEvent(e)
+	case "tool", "policy":
+		l.toolEvent(e)
+	case "run", "approval", "gap":
+		l.runEvent(e)
+	}
+}
+
+func (l *Live) modelEvent(e client.Event) {
+	d := decode[modelCall](e)
+	switch e.Type {
+	case "model.call.started":
+		l.flush()
+		l.started = e.OccurredAt
+		l.wait(fmt.Sprintf("model call %d %s", d.Index, d.Model), e)
+	case "model.call.completed":
+		l.CostMicroUSD = max(l.CostMicroUSD, d.RunCost)
+		known := d.Cost > 0 || d.RunCost > 0
+		if d.CostKnown != nil {
+			known = *d.CostKnown
+		}
+		l.CostKnown = l.CostKnown && known
+		if l.header < d.Index { // else it came after the text, and only the sum matters
+			l.modelHeader(d.Index, l.account(d, known, e.OccurredAt))
+		}
+	case "model.call.failed":
+		l.flush()
+		l.wait("", e)
+		l.line(l.style.Red("✗"), fmt.Sprintf("model call %d failed: %s", d.Index, terminal.Line(d.Message)), "")
+	case "model.call.abandoned":
+		l.flush()
+		l.CostKnown = false // its answer may have been made and paid for
+		l.line(l.style.Yellow("!"), fmt.Sprintf("model call %d was interrupted (%s)", d.Index, terminal.Line(d.Reason)), "")
+	}
+}
+
+// account is the detail beside a model call: tokens, cost and time.
+func (l *Live) account(d modelCall, known bool, at time.Time) string {
+	var parts []string
+	if d.Usage != nil {
+		parts = append(parts, Count(d.Usage.Input, "token")+" in", fmt.Sprintf("%d out", d.Usage.Output))
+	}
+	if known {
+		parts = append(parts, dollars(d.Cost))
+	}
+	if !l.started.IsZero() {
+		parts = append(parts, Duration(at.Sub(l.started)))
+	}
+	return strings.Join(parts, " · ")
+}
+
+func (l *Live) modelHeader(index int64, detail string) {
+	l.header, l.waiting = index, ""
+	l.line(l.style.Cyan("●"), l.style.Bold(fmt.Sprintf("model call %d", index)), detail)
+}
+
+func (l *Live) assistantEvent(e client.Event) {
+	d := decode[assistant](e)
+	if l.header < d.Index && e.Type != "assistant.final_answer" {
+		l.modelHeader(d.Index, "")
+	}
+	switch e.Type {
+	case "assistant.text_complete":
+		l.held = d.Text.String()
+	case "assistant.tool_call_proposed":
+		l.flush()
+		if b := l.bundles.Of(e.RunID); b != nil && len(b.Calls) > 0 {
+			c := b.Calls[len(b.Calls)-1]
+			l.calls[c.ID] = c
+		}
+	case "assistant.final_answer":
+		l.held, l.Answer = "", d.Summary.String()
+	}
+}
+
+func (l *Live) runEvent(e client.Event) {
+	d := decode[lifecycle](e)
+	switch e.Type {
+	case "run.started":
+		if l.root == "" && d.Workspace != "" {
+			l.root = d.Workspace
+			l.line(l.style.Dim("·"), l.style.Dim("workspace "+terminal.Line(d.Workspace)), "")
+		}
+	case "run.finished", "run.failed", "run.cancelled":
+		l.flush()
+		l.wait("", e)
+		for id := range l.shells {
+			l.endCommand(id, "", "", "")
+		}
+	case "approval.resolved":
+		l.resolved(e)
+	case "gap.run_disconnected":
+		l.flush()
+		l.line(l.style.Yellow("!"), "the worker vanished ("+terminal.Line(d.Reason)+"); the run goes on from its log", "")
+	}
+}
+
+func (l *Live) resolved(e client.Event) {
+	d := decode[struct {
+		Status  string `json:"status"`
+		By      string `json:"by"`
+		Comment string `json:"comment"`
+	}](e)
+	mark := l.style.Green("✓")
+	if d.Status != "approved" {
+		mark = l.style.Red("✗")
+	}
+	text := terminal.Line(d.Status) + " by " + terminal.Line(d.By)
+	if d.Comment != "" {
+		text += ": " + terminal.Line(d.Comment)
+	}
+	l.line(mark, text, "")
+}
+
+// flush writes the text that was held back: more came after it, so it was no answer.
+func (l *Live) flush() {
+	if l.held == "" {
+		return
+	}
+	for _, line := range terminal.Wrap(terminal.Text(strings.TrimSpace(l.held)), TextColumns(l.style)-2) {
+		l.plain(line)
+	}
+	l.held = ""
+}
+
+// TextColumns is the width that prose is wrapped to.
+func TextColumns(st terminal.Style) int {
+	if st.Columns == 0 {
+		return 80
+	}
+	return st.Columns
+}
+
+func (l *Live) wait(what string, e client.Event) {
+	l.waiting, l.since = strings.TrimSpace(terminal.Line(what)), e.OccurredAt
+}
+
+// line writes a line with a mark before it and a dimmed detail at its end.
+func (l *Live) line(mark, text, detail string) {
+	fmt.Fprintln(l.out, l.style.Row(mark+" "+text, detail))
+}
+
+// plain writes a line that belongs to the mark above it.
+func (l *Live) plain(text string) {
+	fmt.Fprintln(l.out, strings.TrimRight("  "+text, " "))
+}
+
+// shortPath cuts the workspace off: every path of a run begins with it.
+func (l *Live) shortPath(path string) string {
+	if l.root != "" {
+		if rel, err := filepath.Rel(l.root, path); err == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+	}
+	return terminal.Line(path)
+}

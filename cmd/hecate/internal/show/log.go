@@ -1,0 +1,183 @@
+package show
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/terminal"
+)
+
+// Log writes a history: one line per event with its position, time and type.
+type Log struct {
+	out   io.Writer
+	style terminal.Style
+	last  time.Time
+}
+
+// NewLog returns a Log that writes to out.
+func NewLog(out io.Writer, style terminal.Style) *Log { return &Log{out: out, style: style} }
+
+const (
+	typeColumns    = 28
+	textColumnsMin = 24
+)
+
+// Event writes one line.
+func (l *Log) Event(e client.Event) {
+	at := e.OccurredAt.Local()
+	if at.YearDay() != l.last.YearDay() || at.Year() != l.last.Year() {
+		fmt.Fprintln(l.out, l.style.Dim(at.Format("2006-01-02 (MST)")))
+	}
+	l.last = at
+	name := terminal.Line(e.Type)
+	pad := strings.Repeat(" ", max(typeColumns-terminal.Columns(name), 0))
+	head := fmt.Sprintf("%6d  %s  ", e.Sequence, at.Format("15:04:05.000"))
+	text := describe(e)
+	if l.style.Columns > 0 {
+		text = terminal.Cut(text, max(l.style.Columns-len(head)-typeColumns-2, textColumnsMin))
+	}
+	line := l.style.Dim(head) + l.paint(e.Type, name) + pad + "  " + text
+	fmt.Fprintln(l.out, strings.TrimRight(line, " "))
+}
+
+func (l *Log) paint(eventType, name string) string {
+	switch {
+	case strings.HasSuffix(eventType, "failed"), strings.HasSuffix(eventType, "blocked"), strings.HasSuffix(eventType, "timed_out"):
+		return l.style.Red(name)
+	case strings.HasPrefix(eventType, "approval."):
+		return l.style.Yellow(name)
+	case eventType == "run.finished":
+		return l.style.Green(name)
+	case strings.HasPrefix(eventType, "model."), strings.HasPrefix(eventType, "assistant."):
+		return l.style.Cyan(name)
+	}
+	return name
+}
+
+// describe says on one line what an event tells beyond its type.
+func describe(e client.Event) string {
+	family, _, _ := strings.Cut(e.Type, ".")
+	text, known := "", false
+	switch family {
+	case "model", "assistant":
+		text, known = describeModel(e)
+	case "tool", "policy":
+		text, known = describeTool(e)
+	case "conversation", "artifact":
+		text, known = decode[struct {
+			Name string `json:"name"`
+		}](e).Name, true
+	case "run", "gap", "approval", "task":
+		text, known = describeRun(e)
+	}
+	if !known {
+		var compact bytes.Buffer
+		if json.Compact(&compact, e.Data) != nil || compact.String() == "{}" {
+			return ""
+		}
+		text = terminal.Cut(compact.String(), 120)
+	}
+	return terminal.Line(text)
+}
+
+func describeModel(e client.Event) (string, bool) {
+	d, a := decode[modelCall](e), decode[assistant](e)
+	switch e.Type {
+	case "model.call.started":
+		return fmt.Sprintf("call %d, %s, about %s in", d.Index, route(d.Provider, d.Model), Count(d.EstimateIn, "token")), true
+	case "model.call.completed":
+		known := d.Cost > 0 || d.CostKnown != nil && *d.CostKnown
+		return fmt.Sprintf("call %d, cost %s, %s", d.Index, Cost(d.Cost, known), Count(d.ToolCalls, "tool call")), true
+	case "model.call.failed":
+		return fmt.Sprintf("call %d: %s", d.Index, d.Message), true
+	case "model.call.abandoned":
+		return fmt.Sprintf("call %d: %s", d.Index, d.Reason), true
+	case "model.response.recorded":
+		return fmt.Sprintf("call %d", d.Index), true
+	case "assistant.text_complete":
+		return quote(a.Text.String()), true
+	case "assistant.final_answer":
+		return quote(a.Summary.String()), true
+	case "assistant.tool_call_proposed":
+		return Call{a.ToolCallID, a.ToolName, a.Input}.Summary(), true
+	}
+	return "", false
+}
+
+func describeTool(e client.Event) (string, bool) {
+	d := decode[toolCall](e)
+	switch e.Type {
+	case "tool.dispatch.intended":
+		return strings.TrimSuffix(d.Title, " (dispatching)"), true
+	case "tool.dispatch.settled":
+		if d.Error != "" {
+			return d.Title + ": " + firstLine(d.Error), true
+		}
+		return d.Title, true
+	case "tool.shell.command":
+		return "$ " + d.Command.String(), true
+	case "tool.shell.output_chunk":
+		return fmt.Sprintf("%s, %s", d.Stream, Count(d.Data.Len(), "byte")), true
+	case "tool.shell.exited":
+		return fmt.Sprintf("exit code %d", d.ExitCode), true
+	case "tool.invoked", "tool.started":
+		return d.Name, true
+	case "tool.completed", "tool.failed", "tool.cancelled", "tool.timed_out":
+		return failure(e.Type, d), d.Summary != "" || d.Error != ""
+	case "tool.file.patch", "tool.file.applied", "tool.file.reverted":
+		return strings.TrimSpace(d.Operation + " " + d.Path), true
+	case "policy.tool_blocked":
+		return d.Name + ": " + d.Reason, true
+	}
+	return "", false
+}
+
+func describeRun(e client.Event) (string, bool) {
+	d := decode[lifecycle](e)
+	switch e.Type {
+	case "run.created":
+		return strings.Trim(fmt.Sprintf("run %d, %s", d.Number, d.Status), ", "), d.Number > 0
+	case "run.queued", "task.updated", "run.awaiting_approval":
+		return "", true
+	case "run.started", "run.claimed":
+		return d.Workspace, true
+	case "run.resumed_from_event":
+		return "from " + d.FromRun, true
+	case "run.finished":
+		return Count(d.Calls, "model call"), true
+	case "run.failed":
+		return d.Message, true
+	case "run.cancelled":
+		return d.Reason + ", by " + d.By, true
+	case "gap.run_disconnected":
+		return d.Reason + ", " + d.Action, true
+	case "approval.requested":
+		return QuestionOf(e).Reason, true
+	case "approval.resolved":
+		return d.Status + " by " + d.By, true
+	}
+	return "", false
+}
+
+func route(provider, model string) string {
+	switch {
+	case provider == "":
+		return model
+	case model == "":
+		return provider
+	}
+	return model + " of " + provider
+}
+
+func quote(text string) string {
+	line := firstLine(text)
+	if line != strings.TrimSpace(text) {
+		line += " …"
+	}
+	return "“" + line + "”"
+}

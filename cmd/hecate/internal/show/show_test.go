@@ -1,0 +1,181 @@
+package show_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"github.com/google/go-cmp/cmp"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
+	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/event"
+	"hecate/domain/run"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestMain(m *testing.M) {
+	time.Local = time.UTC // histories show local times
+	os.Exit(m.Run())
+}
+
+func eventsOf(t *testing.T, path string) []client.Event {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []client.Event
+	for d := json.NewDecoder(bytes.NewReader(raw)); ; {
+		var e client.Event
+		switch err := d.Decode(&e); err {
+		case nil:
+			out = append(out, e)
+		case io.EOF:
+			return out
+		default:
+			t.Fatal(err)
+		}
+	}
+}
+
+// render writes everything that is shown of a run: live, its questions, its history.
+func render(events []client.Event, style terminal.Style) string {
+	var out bytes.Buffer
+	live := show.NewLive(&out, style)
+	for _, e := range events {
+		live.Event(e)
+		if e.Type == "approval.requested" {
+			show.QuestionOf(e).Write(&out, style, live.Bundle(e.RunID))
+		}
+	}
+	fmt.Fprintf(&out, "\nanswer %q, cost %s\n\n", live.Answer, show.Cost(live.CostMicroUSD, live.CostKnown))
+	log := show.NewLog(&out, style)
+	for _, e := range events {
+		log.Event(e)
+	}
+	return out.String()
+}
+
+// The text of a run's events, in a file, on a terminal and on one with colours.
+func TestGolden(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/*.jsonl")
+	if err != nil || len(scripts) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, script := range scripts {
+		for name, style := range map[string]terminal.Style{
+			"file": {}, "terminal": {Columns: 80}, "colour": {Columns: 60, Colour: true},
+		} {
+			t.Run(filepath.Base(script)+"/"+name, func(t *testing.T) {
+				got := render(eventsOf(t, script), style)
+				golden := strings.TrimSuffix(script, ".jsonl") + "." + name + ".txt"
+				if *update {
+					if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), got); diff != "" {
+					t.Errorf("%s (-want +got; go test -update writes it anew):\n%s", golden, diff)
+				}
+			})
+		}
+	}
+}
+
+// Without colours not one control character is printed, whatever the events say.
+func TestNothingRawReachesTheScreen(t *testing.T) {
+	for _, name := range []string{"deceit", "trouble", "late"} {
+		for _, r := range render(eventsOf(t, "testdata/"+name+".jsonl"), terminal.Style{Columns: 60}) {
+			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
+				t.Errorf("%s prints %U", name, r)
+			}
+		}
+	}
+}
+
+// Any data of any event may be odd; showing it neither fails nor lets controls through.
+func FuzzEvents(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/*.jsonl")
+	for _, path := range paths {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for line := range bytes.Lines(raw) {
+			var e client.Event
+			if json.Unmarshal(line, &e) == nil {
+				f.Add(e.Type, []byte(e.Data))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, eventType string, data []byte) {
+		if !json.Valid(data) {
+			t.Skip()
+		}
+		begin := client.Event{RunID: "run_1", Type: "tool.shell.command", Data: []byte(`{"tool_call_id":"c1","command_string":"ls"}`)}
+		e := client.Event{RunID: "run_1", Type: eventType, Data: data}
+		asks := client.Event{RunID: "run_1", Type: "approval.requested", Data: data}
+		for _, r := range render([]client.Event{begin, e, asks, e}, terminal.Style{Columns: 50}) {
+			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
+				t.Fatalf("prints %U", r)
+			}
+		}
+	})
+}
+
+// The digest that goes with an answer covers the very bytes that were shown.
+func TestDigestOfWhatIsShown(t *testing.T) {
+	var b show.Bundles
+	for i, input := range []string{`{"command":"ls"}`, `{"path":"a.go"}`} {
+		b.Add(client.Event{RunID: "run_1", Type: "assistant.tool_call_proposed", Data: fmt.Appendf(nil,
+			`{"model_call_index":3,"tool_call_id":"c%d","tool_name":"t%d","input":%s}`, i, i, input)})
+	}
+	want := run.BundleDigest("run_1", 3, []run.ToolCall{
+		{ID: "c0", Name: "t0", Arguments: event.NewText(`{"command":"ls"}`)},
+		{ID: "c1", Name: "t1", Arguments: event.NewText(`{"path":"a.go"}`)},
+	})
+	if got := b.Of("run_1").Digest(); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	if b.Of("run_2") != nil {
+		t.Error("an unknown run has a bundle")
+	}
+}
+
+func TestValues(t *testing.T) {
+	for want, got := range map[string]string{
+		"$0.0123":                    show.Cost(12_300, true),
+		"$0.000042":                  show.Cost(42, true),
+		"$0.0042":                    show.Cost(4_200, true),
+		"$0.0000":                    show.Cost(0, true),
+		"$1.2346":                    show.Cost(1_234_567, true),
+		"unknown":                    show.Cost(0, false),
+		"unknown (at least $0.0010)": show.Cost(1_000, false),
+		"0.3s":                       show.Duration(312 * time.Millisecond),
+		"3m04s":                      show.Duration(184 * time.Second),
+		"2h00m":                      show.Duration(2 * time.Hour),
+		"1 entry":                    show.Count(1, "entry"),
+		"1,204 matches":              show.Count(1204, "match"),
+		"-1,000 bytes":               show.Count(-1000, "byte"),
+		"-100 bytes":                 show.Count(-100, "byte"),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
