@@ -49,7 +49,6 @@ var random = map[string]string{
 	"domain/ident": "makes the ids",
 	"eventstore":   "salts, and the id of a new log",
 	"api/auth":     "tokens",
-	"api/auth":     "tokens",
 	"cmd":          "hands ids and salts to the others",
 }
 
