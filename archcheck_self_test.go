@@ -41,6 +41,11 @@ func TestArchitectureRulesBite(t *testing.T) {
 		"print in cmd":           {"cmd/p/p.go", "// Command p prints.\n" + `package main; import "fmt"; func f() { fmt.Println() }`, nil},
 		"no name":                {"api/util/p.go", "// Package util is a drawer.\npackage util", []string{"name"}},
 		"no comment":             {"api/p/p.go", "package p", []string{"comment"}},
+		"bare function":          {"api/p/p.go", doc + "package p\n\nfunc F() {}\n", []string{"comment"}},
+		"bare group":             {"api/p/p.go", doc + "package p\n\nconst (\n\t// A is first.\n\tA = 1\n\tB = 2\n)\n", []string{"comment"}},
+		"bare method":            {"api/p/p.go", doc + "package p\n\n// T is.\ntype T struct{}\n\nfunc (t *T) M() {}\n", []string{"comment"}},
+		"method of a private":    {"api/p/p.go", doc + "package p\n\ntype t struct{}\n\nfunc (t) M() {}\n", nil},
+		"one comment for two":    {"api/p/p.go", doc + "package p\n\n// F and G do.\nfunc F() {}\nfunc G() {}\n", nil},
 		"comment elsewhere":      {"cmd/p/p.go", "// Package main does things.\npackage main", []string{"comment"}},
 		"not ours":               {"api/testdata/p.go", "package util", nil},
 	} {

@@ -50,6 +50,7 @@ func check(t *testing.T, root fs.FS) []finding {
 		s.checkImports()
 		if !s.test {
 			s.checkCalls()
+			s.checkComments()
 		}
 		if !strings.HasSuffix(s.path, "_test.go") {
 			commented[s.dir] = commented[s.dir] || opensWell(s)
@@ -161,6 +162,67 @@ func (s *source) mayBeRandom() bool {
 		}
 	}
 	return false
+}
+
+// checkComments asks for a comment on what other packages can use. One comment may
+// stand for declarations that follow each other without an empty line.
+func (s *source) checkComments() {
+	above := -1 // the line that the declaration before ends on, if a comment covers it
+	for _, decl := range s.file.Decls {
+		doc, name := declared(decl)
+		first, last := s.fset.Position(decl.Pos()).Line, s.fset.Position(decl.End()).Line
+		covered := doc != nil || above == first-1
+		if !covered && ast.IsExported(name) {
+			s.report(decl.Pos(), "comment", name+" has no comment")
+		}
+		above = -1
+		if covered {
+			above = last
+		}
+	}
+}
+
+// declared returns the comment and the name of a declaration; for a group, its first undocumented exported name.
+func declared(decl ast.Decl) (doc *ast.CommentGroup, name string) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if d.Recv != nil && !ast.IsExported(receiver(d.Recv.List[0].Type)) {
+			return d.Doc, ""
+		}
+		if d.Recv != nil && (d.Name.Name == "Error" || d.Name.Name == "Unwrap") {
+			return d.Doc, "" // everybody knows what they do
+		}
+		return d.Doc, d.Name.Name
+	case *ast.GenDecl:
+		for _, spec := range d.Specs {
+			switch spec := spec.(type) {
+			case *ast.TypeSpec:
+				if spec.Doc == nil && ast.IsExported(spec.Name.Name) {
+					return d.Doc, spec.Name.Name
+				}
+			case *ast.ValueSpec:
+				if spec.Doc == nil && spec.Comment == nil && ast.IsExported(spec.Names[0].Name) {
+					return d.Doc, spec.Names[0].Name
+				}
+			}
+		}
+		return d.Doc, ""
+	}
+	return nil, ""
+}
+
+func receiver(x ast.Expr) string {
+	switch x := x.(type) {
+	case *ast.StarExpr:
+		return receiver(x.X)
+	case *ast.IndexExpr:
+		return receiver(x.X)
+	case *ast.IndexListExpr:
+		return receiver(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
 }
 
 // written are the methods that turn a time into something to keep or to show.
