@@ -61,14 +61,15 @@ func Run(t *testing.T, newLog func(t *testing.T) Log) {
 	for name, test := range always {
 		t.Run(name, func(t *testing.T) { test(t, newLog(t)) })
 	}
-	if newLog(t).Durable {
+	can := newLog(t)
+	if can.Durable {
 		t.Run("open again", func(t *testing.T) { testReopen(t, newLog(t)) })
 	}
-	if newLog(t).Exec != nil {
+	if can.Exec != nil {
 		t.Run("the database refuses changes", func(t *testing.T) { testImmutable(t, newLog(t)) })
 		t.Run("changes are found", func(t *testing.T) { testTampering(t, newLog(t)) })
 	}
-	if newLog(t).Shared {
+	if can.Shared {
 		t.Run("several stores, one order", func(t *testing.T) { testSharedOrder(t, newLog(t)) })
 	}
 }

@@ -1,7 +1,7 @@
 -- The log. Rows are written once; the triggers below refuse everything else.
 CREATE TABLE hecate_log (
     position   bigint PRIMARY KEY, -- 1, 2, 3 … without gaps
-    stream     text   NOT NULL,
+    stream     text   COLLATE "C" NOT NULL,
     version    bigint NOT NULL,    -- 1, 2, 3 … within the stream
     event_id   uuid   NOT NULL,
     type       text   NOT NULL,
@@ -26,13 +26,13 @@ CREATE TABLE hecate_payload (
 
 -- The version of each stream: the row that appends to it lock and compare.
 CREATE TABLE hecate_streams (
-    stream  text PRIMARY KEY,
+    stream  text COLLATE "C" PRIMARY KEY,
     version bigint NOT NULL
 ) WITH (fillfactor = 50);
 
 -- Large contents, named by the salted digest that events refer to.
 CREATE TABLE hecate_blobs (
-    digest     text   PRIMARY KEY, -- hex SHA-256 over salt and content
+    digest     text   COLLATE "C" PRIMARY KEY, -- hex SHA-256 over salt and content
     salt       bytea  NOT NULL,
     size       bigint NOT NULL,    -- bytes of the content
     media_type text   NOT NULL,
@@ -43,14 +43,14 @@ ALTER TABLE hecate_blobs ALTER COLUMN content SET STORAGE EXTERNAL; -- packed al
 
 -- Which commands were carried out, and where their events stand.
 CREATE TABLE hecate_commands (
-    command_id text   PRIMARY KEY,
+    command_id text   COLLATE "C" PRIMARY KEY,
     first      bigint NOT NULL,
     last       bigint NOT NULL
 );
 
 -- Streams that a worker must look at. Derived, and kept by the append.
 CREATE TABLE hecate_open_work (
-    stream text   PRIMARY KEY,
+    stream text   COLLATE "C" PRIMARY KEY,
     since  bigint NOT NULL -- position of the event that opened it last
 );
 CREATE INDEX hecate_open_work_since ON hecate_open_work (since);

@@ -44,7 +44,7 @@ CREATE TABLE hecate_view_artifacts_@ (
 CREATE TABLE hecate_view_parts_@ (
     run         bigint NOT NULL,
     artifact_id text   NOT NULL,
-    part        bigint NOT NULL, -- 0, 1, 2 …
+    part        bigint NOT NULL, -- position of the event that brought it; those below the artifact's own are older forms
     kind        bigint NOT NULL, -- 0 bytes, 1 digest of a blob of the log, 2 version of the message that holds the text
     body        bytea  NOT NULL,
     PRIMARY KEY (run, artifact_id, part)

@@ -4,7 +4,7 @@ CREATE TABLE IF NOT EXISTS hecate_view_state (
     model      text   NOT NULL,
     version    bigint NOT NULL, -- of the model's code and tables
     generation bigint NOT NULL, -- counts builds of this version
-    live       bigint NOT NULL, -- 1: readers use it; 0: it is being built
+    stage      text   NOT NULL, -- building, live (readers use it) or retired (its tables are to go)
     log_id     text   NOT NULL,
     position   bigint NOT NULL, -- of the last record that is in the rows
     event_id   bytea  NOT NULL, -- of that record: another one there means another log

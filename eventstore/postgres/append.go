@@ -1,0 +1,165 @@
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"hecate/eventstore"
+	"hecate/eventstore/internal/blobs"
+	"hecate/eventstore/internal/groupcommit"
+)
+
+// commitMax is how long one group may take before the server counts as lost. The
+// server's own limits end earlier.
+const commitMax = 45 * time.Second
+
+// Outcomes of hecate_append.
+const (
+	outcomeAppended = 0
+	outcomeKnown    = 1
+	outcomeConflict = 2
+)
+
+// Append makes the batch durable and returns its place, see eventstore.Store.
+func (s *Store) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appended, error) {
+	r, err := groupcommit.NewRequest(b)
+	if err != nil {
+		return eventstore.Appended{}, err
+	}
+	if err := s.addBlobs(ctx, r.Blobs); err != nil {
+		return eventstore.Appended{}, err
+	}
+	if err := s.queue.Do(ctx, r); err != nil {
+		return eventstore.Appended{}, err
+	}
+	return groupcommit.Settle(ctx, s.ReadStream, r)
+}
+
+// addBlobs makes contents durable before the events that name them, so that a
+// large one holds up nobody else's append. One whose event is then refused stays
+// behind unnamed.
+func (s *Store) addBlobs(ctx context.Context, list []blobs.Packed) error {
+	for _, b := range list {
+		_, err := s.reader.Exec(ctx, s.sql.addBlob, b.Digest, b.Salt[:], len(b.Content), b.MediaType, b.Codec, b.Bytes)
+		if err != nil {
+			return fmt.Errorf("add blob %s: %w", b.Digest, s.closedOr(err))
+		}
+	}
+	return nil
+}
+
+// commit makes the group durable in one transaction on the server. If the
+// connection is lost on the way it finds out what became of each request, and
+// tries those once more that were not written.
+func (s *Store) commit(requests []*groupcommit.Request) error {
+	// Nobody's cancel may end what others wait for too.
+	ctx, stop := context.WithTimeout(context.Background(), commitMax)
+	defer stop()
+	err := s.send(ctx, requests)
+	if !lost(err) {
+		return classify(err)
+	}
+	rest, lookErr := s.settle(requests)
+	if lookErr != nil {
+		return fmt.Errorf("%w: the outcome of the append is unknown: %w", groupcommit.ErrNoRetry, errors.Join(err, lookErr))
+	}
+	if len(rest) == 0 {
+		return nil
+	}
+	ctx, stop = context.WithTimeout(context.Background(), commitMax)
+	defer stop()
+	if err = s.send(ctx, rest); err == nil {
+		return nil
+	}
+	if lost(err) {
+		if rest, lookErr = s.settle(rest); lookErr != nil {
+			err = errors.Join(err, lookErr)
+		}
+	}
+	for _, r := range rest {
+		r.Err = fmt.Errorf("append: %w", err)
+	}
+	return nil
+}
+
+// lost reports whether err leaves open what the server did.
+func lost(err error) bool {
+	if err == nil {
+		return false
+	}
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
+		return true
+	}
+	// 57P: the server shuts down or ended our session, perhaps behind the commit.
+	return answer.Code[:3] == "57P" || answer.Code[:2] == "08"
+}
+
+// classify marks what no smaller group would cure: a lock not granted in time, a
+// full disk, a server in trouble.
+func classify(err error) error {
+	var answer *pgconn.PgError
+	if err == nil || !errors.As(err, &answer) {
+		return err
+	}
+	switch answer.Code[:2] {
+	case "40", "53", "55", "57", "58":
+		return fmt.Errorf("%w: %w", groupcommit.ErrNoRetry, err)
+	}
+	return err
+}
+
+// send calls the server and hands out the answers.
+func (s *Store) send(ctx context.Context, requests []*groupcommit.Request) error {
+	var outcome, first, last, versions []int64
+	args := newArguments(requests)
+	err := s.writer.QueryRow(ctx, s.sql.append, args.values()...).Scan(&outcome, &first, &last, &versions)
+	if err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	var records []eventstore.Record
+	part := 0
+	for i, r := range requests {
+		mine := versions[part : part+len(r.Batch.Streams)]
+		switch outcome[i] {
+		case outcomeAppended:
+			r.Appended = eventstore.Appended{First: first[i], Last: last[i]}
+			place(r, mine)
+			records = append(records, r.Records...)
+		case outcomeKnown:
+			r.Appended = eventstore.Appended{First: first[i], Last: last[i], Repeated: true}
+		case outcomeConflict:
+			at := int(first[i]) - 1 - part
+			r.Err = &eventstore.ConflictError{Stream: r.Batch.Streams[at].Stream, Expected: r.Batch.Streams[at].Expected, Actual: mine[at]}
+		}
+		part += len(r.Batch.Streams)
+	}
+	s.publish(records)
+	return nil
+}
+
+// place gives the records of an accepted request their places.
+func place(r *groupcommit.Request, versions []int64) {
+	record := 0
+	for i, s := range r.Batch.Streams {
+		for n := range s.Events {
+			r.Place(record, r.Appended.First+int64(record), versions[i]+int64(n)+1)
+			record++
+		}
+	}
+}
+
+// publish shows new records to the readers of this node and tells the others.
+func (s *Store) publish(records []eventstore.Record) {
+	if len(records) == 0 {
+		return
+	}
+	if !s.tail.Push(records) {
+		signal(s.news) // another node was faster: its records come first and must be read
+	}
+	signal(s.notify)
+}

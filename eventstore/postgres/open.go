@@ -1,0 +1,182 @@
+// Package postgres keeps the log in PostgreSQL, where several nodes share it.
+//
+// Each node gathers its appends and sends a group as one call of one function on
+// the server. Positions are given there under one lock, so the order has no gaps
+// and every reader sees it the same; see hecate_append in the migrations.
+package postgres
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"hecate/domain/ident"
+	"hecate/eventstore"
+	"hecate/eventstore/internal/groupcommit"
+	"hecate/eventstore/internal/tail"
+	"hecate/migrations"
+)
+
+const (
+	readersMaxDefault = 8
+	writersMax        = 3 // appender, follower, notifier
+	connectMax        = 10 * time.Second
+	// Server-side limits of a connection that appends, in milliseconds: nobody may
+	// sit on the log's lock, least of all a client that is gone.
+	lockTimeout      = "10000"
+	statementTimeout = "30000"
+	idleTimeout      = "30000"
+	clientCheck      = "5s"
+)
+
+// Options say where the log is.
+type Options struct {
+	URL         string // postgres://user@host:port/database?sslmode=…
+	TablePrefix string // what table names begin with; "hecate" if empty
+	ReadersMax  int    // connections for reading; 8 if zero. Appending and listening take up to 4 more
+}
+
+// Store is a log in PostgreSQL. It implements eventstore.Store and eventstore.StoredReader.
+type Store struct {
+	config *pgx.ConnConfig
+	prefix string
+	sql    statements
+	logID  string
+	writer *pgxpool.Pool // for appends and what keeps them known; readers cannot exhaust it
+	reader *pgxpool.Pool
+	queue  *groupcommit.Queue
+	tail   *tail.Tail
+	news   chan struct{} // a token: the database may be ahead of the tail
+	notify chan struct{} // a token: others should hear of an append
+	stop   context.CancelFunc
+	tasks  sync.WaitGroup
+	close  func()
+}
+
+// Open opens the log and creates it if the database has none. It returns an error
+// that wraps migrations.ErrNewer if a newer build has changed the schema.
+func Open(ctx context.Context, o Options) (*Store, error) {
+	prefix := o.TablePrefix
+	if prefix == "" {
+		prefix = migrations.Prefix
+	}
+	if err := migrations.CheckPrefix(prefix); err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	s := &Store{prefix: prefix, sql: newStatements(prefix), news: make(chan struct{}, 1), notify: make(chan struct{}, 1)}
+	if err := s.connect(ctx, o); err != nil {
+		s.closePools()
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	head, err := s.prepare(ctx)
+	if err != nil {
+		s.closePools()
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	s.tail = tail.New(head)
+	s.queue = groupcommit.New(s.commit)
+	s.close = sync.OnceFunc(s.shutDown)
+	running, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	s.tasks.Go(func() { s.listen(running) })
+	s.tasks.Go(func() { s.follow(running) })
+	s.tasks.Go(func() { s.announce(running) })
+	return s, nil
+}
+
+func (s *Store) connect(ctx context.Context, o Options) error {
+	config, err := pgxpool.ParseConfig(o.URL)
+	if err != nil {
+		return err
+	}
+	config.ConnConfig.ConnectTimeout = connectMax
+	s.config = config.ConnConfig.Copy()
+
+	config.MaxConns = readersMaxDefault
+	if o.ReadersMax > 0 {
+		config.MaxConns = int32(min(o.ReadersMax, 1000))
+	}
+	if s.reader, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return err
+	}
+	config = config.Copy()
+	config.MaxConns = writersMax
+	config.ConnConfig.RuntimeParams["lock_timeout"] = lockTimeout
+	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
+	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = idleTimeout
+	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
+	config.AfterConnect = checkClients
+	s.writer, err = pgxpool.NewWithConfig(ctx, config)
+	return err
+}
+
+// checkClients lets the server notice in the midst of a statement that the client
+// is gone. Servers on some systems cannot do that, which is no reason to fail.
+func checkClients(ctx context.Context, conn *pgx.Conn) error {
+	for _, setting := range []string{"client_connection_check_interval", "tcp_user_timeout"} {
+		_, err := conn.Exec(ctx, "SELECT set_config($1, $2, false)", setting, clientCheck)
+		var refused *pgconn.PgError
+		if err != nil && !errors.As(err, &refused) {
+			return err
+		}
+	}
+	return nil
+}
+
+// prepare brings the schema up to date and returns the last position given out.
+func (s *Store) prepare(ctx context.Context) (head int64, err error) {
+	conn, err := s.reader.Acquire(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Release()
+	if err := migrations.Postgres(ctx, conn.Conn(), migrations.PostgresLog(), s.prefix); err != nil {
+		return 0, err
+	}
+	if _, err := conn.Exec(ctx, s.sql.newLog, ident.New("log")); err != nil {
+		return 0, err
+	}
+	err = conn.QueryRow(ctx, s.sql.state).Scan(&s.logID, &head)
+	return head, err
+}
+
+// Close ends waiting readers, finishes appends under way and closes all connections.
+func (s *Store) Close() error {
+	s.close()
+	return nil
+}
+
+func (s *Store) shutDown() {
+	s.tail.Close()
+	s.queue.Close()
+	s.stop()
+	s.tasks.Wait()
+	s.closePools()
+}
+
+func (s *Store) closePools() {
+	for _, pool := range []*pgxpool.Pool{s.writer, s.reader} {
+		if pool != nil {
+			pool.Close()
+		}
+	}
+}
+
+// signal puts a token into ch if there is none.
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+var (
+	_ eventstore.Store        = (*Store)(nil)
+	_ eventstore.StoredReader = (*Store)(nil)
+)

@@ -1,0 +1,98 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"hecate/eventstore"
+	"hecate/eventstore/postgres"
+	"hecate/eventstore/postgres/pgtest"
+	"hecate/eventstore/storetest"
+	"hecate/migrations"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+
+func TestStore(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Log {
+		url := pgtest.URL(t)
+		return storetest.Log{
+			Durable: true,
+			Shared:  true,
+			Open: func(t *testing.T) eventstore.Store {
+				t.Helper()
+				s, err := openAt(url)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return s
+			},
+			Exec: func(t *testing.T, sql string) error { return behind(t, url, sql) },
+			Forge: func(t *testing.T, sql string) {
+				t.Helper()
+				if err := behind(t, url, "SET session_replication_role = replica; "+sql); err != nil {
+					t.Fatal(err)
+				}
+			},
+		}
+	})
+}
+
+func TestCrash(t *testing.T) {
+	url := os.Getenv("HECATE_STORETEST_CRASH")
+	if url == "" {
+		url = pgtest.URL(t)
+	}
+	storetest.Crash(t, url, openAt)
+}
+
+func openAt(url string) (eventstore.Store, error) {
+	return postgres.Open(context.Background(), postgres.Options{URL: url})
+}
+
+// behind runs SQL as any other client would.
+func behind(t *testing.T, url, sql string) error {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background()) //nolint:errcheck // a test
+	_, err = conn.PgConn().Exec(t.Context(), sql).ReadAll()
+	return err
+}
+
+func TestTruncateRefused(t *testing.T) {
+	url := pgtest.URL(t)
+	s, err := openAt(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // always nil
+	for _, table := range []string{"log", "payload", "blobs", "commands"} {
+		if err := behind(t, url, "TRUNCATE hecate_"+table); err == nil {
+			t.Errorf("truncated %s", table)
+		}
+	}
+}
+
+func TestNewerSchema(t *testing.T) {
+	url := pgtest.URL(t)
+	s, err := openAt(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := behind(t, url, "INSERT INTO hecate_schema VALUES ('log', 999, 0)"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := openAt(url); !errors.Is(err, migrations.ErrNewer) {
+		t.Errorf("open: %v, want ErrNewer", err)
+	}
+}

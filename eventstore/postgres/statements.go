@@ -1,0 +1,55 @@
+package postgres
+
+import (
+	"strconv"
+	"strings"
+
+	"hecate/migrations"
+)
+
+const selectRecords = `SELECT l.position, l.stream, l.version, l.event_id, l.type, l.schema, l.at,
+	l.actor_kind, l.actor_name, l.actor_org, l.caused_by, l.command_id, l.trace, l.hash, p.salt, p.data
+	FROM hecate_log l JOIN hecate_payload p USING (position) `
+
+// statements are the SQL texts under the store's table prefix.
+type statements struct {
+	newLog, state, head                string
+	readAll, readStream, blob, work    string
+	append, addBlob                    string
+	lockStreams, findEvent, findAnswer string
+	notify, listen, workerLock         string
+}
+
+func newStatements(prefix string) statements {
+	p := func(sql string) string { return migrations.Rename(sql, prefix) }
+	return statements{
+		newLog: p(`INSERT INTO hecate_log_state (one, log_id, floor) VALUES (1, $1, 0) ON CONFLICT DO NOTHING`),
+		state:  p(`SELECT log_id, greatest(floor, (SELECT max(position) FROM hecate_log)) FROM hecate_log_state`),
+		head:   p(`SELECT greatest(floor, (SELECT max(position) FROM hecate_log)) FROM hecate_log_state`),
+
+		readAll:    p(selectRecords + `WHERE l.position > $1 ORDER BY l.position LIMIT $2`),
+		readStream: p(selectRecords + `WHERE l.stream = $1 AND l.version > $2 ORDER BY l.version LIMIT $3`),
+		blob:       p(`SELECT salt, content, codec FROM hecate_blobs WHERE digest = $1`),
+		work:       p(`SELECT stream, since FROM hecate_open_work WHERE since > $1 ORDER BY since LIMIT $2`),
+
+		append:  p(`SELECT outcome, first, last, versions FROM hecate_append(` + parameters(argumentsOfAppend) + `)`),
+		addBlob: p(`INSERT INTO hecate_blobs (digest, salt, size, media_type, codec, content) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`),
+
+		lockStreams: p(`SELECT FROM hecate_streams WHERE stream = ANY ($1) ORDER BY stream FOR NO KEY UPDATE`),
+		findEvent:   p(`SELECT position FROM hecate_log WHERE stream = $1 AND event_id = $2`),
+		findAnswer:  p(`SELECT first, last FROM hecate_commands WHERE command_id = $1`),
+
+		notify:     p(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('hecate_log', $1)`),
+		listen:     p(`LISTEN hecate_log`),
+		workerLock: p(`SELECT pg_try_advisory_lock(hashtextextended('hecate_worker', 0))`),
+	}
+}
+
+// parameters returns "$1, $2 … $n".
+func parameters(n int) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = "$" + strconv.Itoa(i+1)
+	}
+	return strings.Join(out, ", ")
+}
