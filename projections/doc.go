@@ -20,15 +20,3 @@ func FormatTime(t time.Time) string {
 	}
 	return t.UTC().Format(TimeLayout)
 }
-
-const picoPerMicro = 1_000_000
-
-// MicroUSD rounds pico-USD, in which costs are summed, up to the micro-USD that
-// are shown: a cost that is not zero never looks like nothing, and a shown total
-// is never below what was spent.
-func MicroUSD(pico int64) int64 {
-	if pico <= 0 {
-		return -(-pico / picoPerMicro)
-	}
-	return (pico-1)/picoPerMicro + 1
-}

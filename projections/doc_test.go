@@ -2,14 +2,20 @@ package projections_test
 
 import (
 	"testing"
+	"time"
 
 	"hecate/projections"
 )
 
-func TestMicroUSDRoundsUp(t *testing.T) {
-	for pico, want := range map[int64]int64{0: 0, 1: 1, 999_999: 1, 1_000_000: 1, 1_000_001: 2, 12_000_000: 12, 9_223_372_036_854_775_807: 9_223_372_036_855} {
-		if got := projections.MicroUSD(pico); got != want {
-			t.Errorf("MicroUSD(%d) = %d, want %d", pico, got, want)
-		}
+func TestTimesSortAsText(t *testing.T) {
+	early := time.Date(2026, 1, 2, 3, 4, 5, 0, time.FixedZone("", 3600))
+	if got := projections.FormatTime(early); got != "2026-01-02T02:04:05.000000000Z" {
+		t.Errorf("got %s", got)
+	}
+	if projections.FormatTime(early) >= projections.FormatTime(early.Add(time.Microsecond)) {
+		t.Error("a later time sorts before an earlier one")
+	}
+	if got := projections.FormatTime(time.Time{}); got != "" {
+		t.Errorf("the zero time is %q", got)
 	}
 }

@@ -89,8 +89,8 @@ type Run struct {
 	ApprovalCount   int64      `json:"approval_count,omitempty"`
 	ArtifactCount   int64      `json:"artifact_count,omitempty"`
 	ModelCallCount  int64      `json:"model_call_count"`                // answered model calls
-	CostMicroUSD    int64      `json:"total_cost_micros_usd,omitempty"` // known cost, rounded up
-	PriorMicroUSD   int64      `json:"prior_cost_micros_usd,omitempty"` // of the runs that this one goes on from, rounded up
+	CostMicroUSD    int64      `json:"total_cost_micros_usd,omitempty"` // known cost, see run.MicroUSD
+	PriorMicroUSD   int64      `json:"prior_cost_micros_usd,omitempty"` // of the runs that this one goes on from
 	CostKnown       bool       `json:"cost_known"`                      // false if some call's cost is not in the total
 	LastError       string     `json:"last_error,omitempty"`
 	StartedAt       string     `json:"started_at,omitempty" format:"date-time"` // when the run was created
@@ -165,7 +165,8 @@ type Artifact struct {
 	TraceID     string `json:"trace_id,omitempty"`
 	SpanID      string `json:"span_id,omitempty"`
 
-	Position int64 `json:"-"` // where in the log the artifact began
+	Position int64  `json:"-"` // where in the log the artifact began
+	Preview  string `json:"-"` // how stdout and stderr begin, also if the content was not asked for
 }
 
 // Patch is an item of task_patches: an artifact of kind patch with what can be done to it.

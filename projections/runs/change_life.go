@@ -1,0 +1,148 @@
+package runs
+
+import (
+	"fmt"
+
+	"hecate/domain/run"
+	"hecate/projections"
+)
+
+func (c change) started(p run.Started) {
+	it := &c.r.doc.Item
+	it.Status = string(run.StatusRunning)
+	c.route(p.Route)
+	it.WorkspaceID, it.WorkspacePath = p.WorkspaceID, p.WorkspacePath
+	if p.Resume == nil || p.Resume.ToolCalls == 0 {
+		return
+	}
+	title, key, phase := "Recover pending tools", "recovered_tools", phaseRecovery
+	if p.Resume.Approved {
+		title, key, phase = "Dispatch approved tools", "approved_tools", phaseExecution
+	}
+	tools := p.Resume.Tools
+	if tools == nil {
+		tools = []string{} // shown as an empty list
+	}
+	s := c.addStep(projections.Step{
+		Kind: "control", ToolName: "builtin.agent_loop_resume", Phase: phase,
+		Title: fmt.Sprintf("%s from model call %d", title, p.Resume.ModelCallIndex),
+		Input: map[string]any{
+			"resumed": true, "tool_calls": p.Resume.ToolCalls, key: tools, "model_call_index": p.Resume.ModelCallIndex,
+		},
+	}, false)
+	c.finishStep(s, statusCompleted, resultSuccess)
+}
+
+func (c change) failed(p run.Failed) {
+	c.end(run.StatusFailed, p.Message, p.Reason)
+	if c.r.doc.Kind != run.KindAgentLoop {
+		return
+	}
+	s := c.addStep(projections.Step{
+		Kind: "model", ToolName: "builtin.agent_loop", Title: "Agent loop failed", Phase: phaseExecution, Error: p.Message,
+	}, false)
+	c.finishStep(s, statusFailed, resultError)
+}
+
+// telling reasons are shown as the status message of the trace; other failures show their text.
+var telling = map[string]bool{"max_model_calls_exceeded": true, "cost_ceiling_exceeded": true}
+
+// end closes the run and all that is open in it.
+func (c change) end(status run.Status, lastError, reason string) {
+	it := &c.r.doc.Item
+	it.Status, it.LastError, it.FinishedAt = string(status), lastError, stamp(c.fact)
+	it.OTelStatus = "ok"
+	if status != run.StatusCompleted {
+		it.OTelStatus, it.OTelMessage = "error", lastError
+	}
+	if telling[reason] {
+		it.OTelMessage = reason
+	}
+	for _, a := range c.r.approvals {
+		c.closeApproval(a, statusCancelled, "system", lastError)
+	}
+	for _, s := range c.r.steps {
+		c.cutStep(s, status, lastError)
+	}
+	for _, a := range c.r.artifacts {
+		a.doc.Status = "ready"
+		if status == run.StatusCancelled {
+			a.doc.Status = statusCancelled
+		}
+		c.touchArtifact(a) // still pending: output of a killed command may yet arrive
+	}
+	if t := c.r.doc.Talk; t != nil && t.Status == "streaming" {
+		t.Status = "ready"
+		if status == run.StatusCancelled {
+			t.Status = statusCancelled
+		}
+	}
+}
+
+// cutStep closes a step that the end of its run interrupts. A settlement that was
+// under way may still add what it knows.
+func (c change) cutStep(s *stepRow, status run.Status, lastError string) {
+	s.doc.Status, s.doc.Result, s.doc.FinishedAt = statusCancelled, resultError, stamp(c.fact)
+	if status == run.StatusFailed {
+		s.doc.Status = statusFailed
+	}
+	if s.doc.Error == "" {
+		s.doc.Error = lastError
+	}
+	if status == run.StatusCancelled {
+		s.doc.ErrorKind = errorKindCancelled
+	}
+	s.pending = s.doc.Kind != "model" && s.doc.Kind != "approval"
+	c.touchStep(s)
+}
+
+func (c change) requested(p run.ApprovalRequested) {
+	it := &c.r.doc.Item
+	it.ApprovalCount++
+	c.r.doc.Pending++
+	a := &approvalRow{run: c.r.pos, pos: c.fact.Position, pending: true, doc: projections.Approval{
+		ID: p.ApprovalID, StepID: p.StepID, Kind: string(p.Kind), Status: p.Status, Reason: p.PolicyReason,
+		Summary: p.Summary, SummaryIncomplete: p.SummaryIncomplete, RequestedBy: p.RequestedBy, CreatedAt: stamp(c.fact),
+	}}
+	c.r.approvals[p.ApprovalID] = a
+	c.touchApproval(a)
+	if p.StepID == "" {
+		return
+	}
+	c.addStep(projections.Step{
+		ID: p.StepID, Kind: "approval", ToolName: "builtin.agent_loop_approval", Phase: phaseApproval, Status: statusWaiting,
+		Title: fmt.Sprintf("Awaiting approval — model call %d", p.ModelCallIndex), ApprovalID: p.ApprovalID,
+		Input: map[string]any{"reason": p.PolicyReason, "model_call_index": p.ModelCallIndex, "tool_call_bundle_digest": p.Digest},
+	}, true)
+}
+
+func (c change) resolved(p run.ApprovalResolved) {
+	if a := c.r.approvals[p.ApprovalID]; a != nil {
+		c.closeApproval(a, p.Status, p.By, p.Comment)
+	}
+}
+
+func (c change) closeApproval(a *approvalRow, status, by, note string) {
+	a.doc.Status, a.doc.ResolvedBy, a.doc.ResolutionNote, a.doc.ResolvedAt = status, by, note, stamp(c.fact)
+	a.pending = false
+	c.r.doc.Pending--
+	c.touchApproval(a)
+	s := c.r.steps[a.doc.StepID]
+	switch {
+	case s == nil:
+	case status == run.DecisionApproved:
+		c.finishStep(s, statusCompleted, resultSuccess)
+	default:
+		c.finishStep(s, statusCancelled, resultError)
+	}
+}
+
+func (c change) touchApproval(a *approvalRow) {
+	if !a.dirty {
+		a.dirty = true
+		c.f.dirtyApprovals = append(c.f.dirtyApprovals, a)
+	}
+	if !a.pending {
+		delete(c.r.approvals, a.doc.ID)
+	}
+}

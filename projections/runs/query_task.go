@@ -1,0 +1,179 @@
+package runs
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"hecate/domain/event"
+	"hecate/domain/run"
+	"hecate/projections"
+)
+
+// TaskFilter narrows a list of tasks.
+type TaskFilter struct {
+	Status    string  // "" for all
+	ProjectID *string // nil for all, "" for tasks without a project
+	Limit     int     // 0 for no limit
+}
+
+// Task returns one task.
+func (v *Views) Task(ctx context.Context, id string) (projections.Task, error) {
+	return view(ctx, v, func(q query) (projections.Task, error) {
+		found, err := q.tasks(`WHERE t.task_id = $1`, id)
+		if err != nil {
+			return projections.Task{}, err
+		}
+		return first(found, "task")
+	})
+}
+
+// Tasks returns the tasks that the filter lets through, newest first.
+func (v *Views) Tasks(ctx context.Context, f TaskFilter) ([]projections.Task, error) {
+	var where []string
+	var args []any
+	add := func(condition string, arg any) {
+		args = append(args, arg)
+		where = append(where, fmt.Sprintf(condition, len(args)))
+	}
+	if f.Status != "" {
+		add(taskStatus+" = $%d", f.Status)
+	}
+	if f.ProjectID != nil {
+		add("t.project_id = $%d", *f.ProjectID)
+	}
+	rest := "ORDER BY t.pos DESC"
+	if len(where) > 0 {
+		rest = "WHERE " + strings.Join(where, " AND ") + " " + rest
+	}
+	if f.Limit > 0 {
+		args = append(args, f.Limit)
+		rest += fmt.Sprintf(" LIMIT $%d", len(args))
+	}
+	return view(ctx, v, func(q query) ([]projections.Task, error) { return q.tasks(rest, args...) })
+}
+
+// Runs returns the runs of a task, newest first.
+func (v *Views) Runs(ctx context.Context, taskID string) ([]projections.Run, error) {
+	return view(ctx, v, func(q query) ([]projections.Run, error) {
+		found, err := q.runs(taskID)
+		out := make([]projections.Run, len(found))
+		for i, r := range found {
+			out[i] = r.item
+		}
+		return out, err
+	})
+}
+
+// Run returns one run of a task.
+func (v *Views) Run(ctx context.Context, taskID, runID string) (projections.Run, error) {
+	return view(ctx, v, func(q query) (projections.Run, error) {
+		r, err := q.run(taskID, runID)
+		return r.item, err
+	})
+}
+
+// taskStatus is a task's status in SQL: that of its latest run, which may stand in
+// the log a moment after the task's own word of it.
+const taskStatus = `coalesce(r.status, CASE WHEN t.latest_run = '' THEN 'not_started' ELSE 'queued' END)`
+
+// selectTasks joins the latest run and the one before it.
+const selectTasks = `SELECT t.task_id, t.latest_run, ` + taskStatus + `, t.doc, r.doc, p.doc
+	FROM hecate_view_tasks_@ t
+	LEFT JOIN hecate_view_runs_@ r ON r.run_id = t.latest_run
+	LEFT JOIN hecate_view_runs_@ p ON p.task_id = t.task_id AND p.number = r.number - 1 `
+
+type foundTask struct {
+	item     projections.Task
+	doc      taskDoc
+	latest   *runDoc
+	previous *runDoc
+}
+
+func (q query) tasks(rest string, args ...any) ([]projections.Task, error) {
+	found, err := list(q, selectTasks+rest, scanTask, args...)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]projections.Task, len(found))
+	for i := range found {
+		// Texts are fetched after the rows are read: SQLite has one statement at a time.
+		if out[i], err = q.showTask(&found[i]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+func scanTask(rows *sql.Rows) (t foundTask, err error) {
+	var own, latest, previous sql.RawBytes
+	if err := rows.Scan(&t.item.ID, &t.item.LatestRunID, &t.item.Status, &own, &latest, &previous); err != nil {
+		return t, err
+	}
+	if err := json.Unmarshal(own, &t.doc); err != nil {
+		return t, err
+	}
+	for _, r := range []struct {
+		raw []byte
+		to  **runDoc
+	}{{latest, &t.latest}, {previous, &t.previous}} {
+		if len(r.raw) == 0 {
+			continue
+		}
+		*r.to = &runDoc{}
+		if err := json.Unmarshal(r.raw, *r.to); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+func (q query) showTask(t *foundTask) (projections.Task, error) {
+	it, d := &t.item, &t.doc.Definition
+	it.Title, it.ExecutionKind, it.ExecutionProfile = d.Title, d.ExecutionKind, d.ExecutionProfile
+	it.FileOperation, it.FilePath = d.FileOperation, d.FilePath
+	it.WorkspaceMode, it.WorkingDirectory, it.Repo, it.BaseBranch = d.WorkspaceMode, d.WorkingDirectory, d.Repo, d.BaseBranch
+	it.AllowedRoot, it.ReadOnly, it.Network, it.TimeoutMS = d.AllowedRoot, d.ReadOnly, d.Network, d.TimeoutMS
+	it.Priority, it.RequestedModel, it.RequestedProvider = d.Priority, d.Model, d.Provider
+	it.BudgetMicroUSD, it.ProjectID = d.BudgetMicroUSD, d.ProjectID
+	it.CreatedAt, it.UpdatedAt, it.StartedAt = projections.FormatTime(t.doc.CreatedAt), projections.FormatTime(t.doc.UpdatedAt), projections.FormatTime(t.doc.StartedAt)
+	it.LatestRequestID = t.doc.RequestID
+	t.showRun()
+	for _, text := range []struct {
+		to   *string
+		from *event.Text
+	}{
+		{&it.Prompt, &d.Prompt}, {&it.SystemPrompt, &d.SystemPrompt}, {&it.ShellCommand, &d.ShellCommand},
+		{&it.GitCommand, &d.GitCommand}, {&it.FileContent, &d.FileContent},
+	} {
+		var err error
+		if *text.to, err = q.text(*text.from); err != nil {
+			return *it, err
+		}
+	}
+	return *it, nil
+}
+
+// showRun fills in what a task says about its latest run.
+func (t *foundTask) showRun() {
+	r := t.latest
+	if r == nil {
+		return
+	}
+	it := &t.item
+	it.LatestModel, it.LatestProvider = r.Item.Model, r.Item.Provider
+	it.LatestRunStepCount, it.LatestRunArtifactCount = r.Item.StepCount, r.Item.ArtifactCount
+	it.PendingApprovalCount = r.Pending
+	it.RootTraceID, it.LatestTraceID = r.Item.TraceID, r.Item.TraceID
+	if r.Item.RequestID != "" {
+		it.LatestRequestID = r.Item.RequestID
+	}
+	it.FinishedAt = r.Item.FinishedAt
+	it.UpdatedAt = max(it.UpdatedAt, projections.FormatTime(r.UpdatedAt))
+	it.LastError = r.Item.LastError
+	if t.previous != nil && !run.Status(r.Item.Status).Terminal() {
+		it.LastError = t.previous.Item.LastError
+	}
+}
