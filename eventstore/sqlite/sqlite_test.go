@@ -197,3 +197,17 @@ func TestTablePrefix(t *testing.T) {
 		t.Error("a bad prefix was taken")
 	}
 }
+
+func TestPoison(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	s, err := openAt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close() //nolint:errcheck // the test is over
+	_, err = behind(t, path).Exec(`CREATE TRIGGER poison BEFORE INSERT ON hecate_log WHEN NEW.stream = 'poison' BEGIN SELECT raise(ABORT, 'poison'); END`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.Poisoned(t, s)
+}

@@ -255,3 +255,28 @@ func testCancel(t *testing.T, l Log) {
 	}
 	acknowledged.Range(func(stream, _ any) bool { t.Errorf("%s was acknowledged and not written", stream); return true })
 }
+
+// Poisoned appends many batches at once to a log whose database refuses the
+// stream "poison" for a reason of its own: nobody else may feel it.
+func Poisoned(t *testing.T, s eventstore.Store) {
+	t.Helper()
+	const writers = 24
+	g, ctx := errgroup.WithContext(withPatience(t))
+	for i := range writers {
+		g.Go(func() error {
+			stream, poisoned := fmt.Sprintf("run-%d", i), i%8 == 3
+			if poisoned {
+				stream = "poison"
+			}
+			_, err := s.Append(ctx, To(stream, eventstore.AnyVersion, NewEvents(2)...))
+			if poisoned == (err == nil) {
+				return fmt.Errorf("append to %s: %w", stream, err)
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	verify(t, readAll(t, s), 2*writers*7/8)
+}

@@ -109,27 +109,29 @@ func writeMixed(ctx context.Context, g *errgroup.Group, stores []eventstore.Stor
 
 func testOrder(t *testing.T, l Log) {
 	s := open(t, l)
-	g, ctx := errgroup.WithContext(withPatience(t))
-	writeMixed(ctx, g, []eventstore.Store{s})
-	g.Go(func() error { return Follow(ctx, s, orderTotal()) })
-	if stored, ok := s.(eventstore.StoredReader); ok {
-		g.Go(func() error { return follow(ctx, s, stored.ReadStored, orderTotal()) })
-	}
-	if err := g.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	verify(t, readAll(t, s), int(orderTotal()))
+	Order(t, []eventstore.Store{s}, []eventstore.Store{s})
 }
 
 func testSharedOrder(t *testing.T, l Log) {
 	stores := []eventstore.Store{open(t, l), open(t, l), open(t, l)}
+	Order(t, stores, append(stores, open(t, l))) // the last one only reads
+}
+
+// Order writes small and large batches through all writers at once, while every
+// reader follows the log, which must be empty at the beginning: from memory and
+// from the database.
+func Order(t *testing.T, writers, readers []eventstore.Store) {
+	t.Helper()
 	g, ctx := errgroup.WithContext(withPatience(t))
-	writeMixed(ctx, g, stores)
-	for _, s := range append(stores, open(t, l)) { // the last one only reads
+	writeMixed(ctx, g, writers)
+	for _, s := range readers {
 		g.Go(func() error { return Follow(ctx, s, orderTotal()) })
+		if stored, ok := s.(eventstore.StoredReader); ok {
+			g.Go(func() error { return follow(ctx, s, stored.ReadStored, orderTotal()) })
+		}
 	}
 	if err := g.Wait(); err != nil {
 		t.Fatal(err)
 	}
-	verify(t, readAll(t, stores[0]), int(orderTotal()))
+	verify(t, readAll(t, readers[0]), int(orderTotal()))
 }

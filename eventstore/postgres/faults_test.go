@@ -1,0 +1,166 @@
+package postgres_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"hecate/eventstore"
+	"hecate/eventstore/postgres"
+	"hecate/eventstore/postgres/pgtest"
+	"hecate/eventstore/storetest"
+)
+
+const patience = 30 * time.Second
+
+func mustOpen(t *testing.T, url string) *postgres.Store {
+	t.Helper()
+	s, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func mustExec(t *testing.T, url, sql string) {
+	t.Helper()
+	if err := behind(t, url, sql); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Transactions dawdle before the log's lock, under it and at the commit, and
+// another client of the server never ends its own. Readers of three nodes see one
+// dense order all the same.
+func TestOrderWithSlowTransactions(t *testing.T) {
+	url := pgtest.URL(t)
+	stores := []eventstore.Store{mustOpen(t, url), mustOpen(t, url), mustOpen(t, url)}
+	mustExec(t, url, `
+		CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN IF random() < 0.3 THEN PERFORM pg_sleep(random() * 0.01); END IF; RETURN NULL; END $$;
+		CREATE TRIGGER before_lock AFTER UPDATE ON hecate_streams FOR EACH STATEMENT EXECUTE FUNCTION dawdle();
+		CREATE TRIGGER under_lock AFTER INSERT ON hecate_payload FOR EACH STATEMENT EXECUTE FUNCTION dawdle();
+		CREATE TABLE odd (n int);
+		CREATE CONSTRAINT TRIGGER at_commit AFTER INSERT ON hecate_commands DEFERRABLE INITIALLY DEFERRED
+			FOR EACH ROW EXECUTE FUNCTION dawdle();`)
+	idle, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer idle.Close(context.Background()) //nolint:errcheck // a test
+	if _, err := idle.Exec(t.Context(), "BEGIN; INSERT INTO odd VALUES (1)"); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Order(t, stores, stores)
+}
+
+func TestPoison(t *testing.T) {
+	url := pgtest.URL(t)
+	s := mustOpen(t, url)
+	mustExec(t, url, `ALTER TABLE hecate_log ADD CONSTRAINT poison CHECK (stream <> 'poison')`)
+	storetest.Poisoned(t, s)
+}
+
+// The connection breaks before or behind the server's work. Either way each
+// append ends with the truth, and is in the log once.
+func TestLostAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		cut      func(*proxy, string)
+		expected int64
+	}{
+		"behind the commit, at a version":    {(*proxy).dropAnswerTo, 0},
+		"behind the commit, at any version":  {(*proxy).dropAnswerTo, eventstore.AnyVersion},
+		"before the request, at a version":   {(*proxy).dropRequest, 0},
+		"before the request, at any version": {(*proxy).dropRequest, eventstore.AnyVersion},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := pgtest.URL(t)
+			p := newProxy(t, url)
+			s, direct := mustOpen(t, p.url), mustOpen(t, url)
+			ctx, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			c.cut(p, "run-cut")
+			a, err := s.Append(ctx, storetest.To("run-cut", c.expected, storetest.NewEvents(2)...))
+			if want := (eventstore.Appended{First: 1, Last: 2}); err != nil || a != want {
+				t.Fatalf("append: %+v, %v, want %+v", a, err, want)
+			}
+			if !p.wasCut() {
+				t.Fatal("the connection was not cut")
+			}
+			for _, s := range []*postgres.Store{s, direct} {
+				if err := storetest.Follow(ctx, s, 2); err != nil {
+					t.Error(err)
+				}
+				if head, err := s.Head(ctx); head != 2 || err != nil {
+					t.Errorf("head %d, %v, want 2", head, err)
+				}
+			}
+		})
+	}
+}
+
+// The server ends all sessions. Appends, waiting readers and the worker's lock
+// find that out by themselves.
+func TestSessionsEnd(t *testing.T) {
+	url := pgtest.URL(t)
+	s, other := mustOpen(t, url), mustOpen(t, url)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	release, lost, err := s.LockWorker(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release()
+	for n := range int64(3) {
+		mustExec(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		if _, err := s.Append(ctx, storetest.To("run-1", n, storetest.NewEvents(1)...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := other.Wait(ctx, n); err != nil {
+			t.Fatal(err)
+		}
+	}
+	select {
+	case <-lost:
+	case <-ctx.Done():
+		t.Error("the worker's lock is gone and nobody says so")
+	}
+	if err := storetest.Follow(ctx, other, 3); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLockWorker(t *testing.T) {
+	url := pgtest.URL(t)
+	a, b := mustOpen(t, url), mustOpen(t, url)
+	release, _, err := a.LockWorker(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := b.LockWorker(t.Context()); !errors.Is(err, eventstore.ErrInUse) {
+		t.Errorf("a second worker node: %v, want ErrInUse", err)
+	}
+	release()
+	release, _, err = b.LockWorker(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	release()
+}
+
+// An operator keeps the numbers of records that were archived from being given
+// out again.
+func TestFloor(t *testing.T) {
+	url := pgtest.URL(t)
+	mustOpen(t, url)
+	mustExec(t, url, "UPDATE hecate_log_state SET floor = 1000")
+	s := mustOpen(t, url)
+	a, err := s.Append(t.Context(), storetest.To("run-1", 0, storetest.NewEvents(1)...))
+	if err != nil || a.First != 1001 {
+		t.Errorf("appended at %+v, %v, want 1001", a, err)
+	}
+}
