@@ -1,0 +1,102 @@
+// Package api is the way in: HTTP operations, event streams and the document that
+// describes them.
+//
+// A request passes the guard (api/auth), gets its ids (api/request) and reaches an
+// operation (api/v1), which runs a command or asks a read model. Streams (api/stream)
+// follow the log through one hub (api/feed). The log is the only way from here to the
+// runtime that carries out runs.
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"hecate/api/auth"
+	"hecate/api/docs"
+	"hecate/api/feed"
+	"hecate/api/stream"
+	v1 "hecate/api/v1"
+	"hecate/commands"
+	"hecate/eventstore"
+	"hecate/projections/runs"
+)
+
+// Config is what a server is made of.
+type Config struct {
+	Executor *commands.Executor
+	Store    eventstore.Store
+	Views    *runs.Views     // what the read models answer
+	Models   v1.Models       // how far the read models are
+	Progress stream.Progress // half-finished model output; nil if there is none
+	Host     v1.Host         // what the server says about itself
+	Log      *slog.Logger
+
+	Token          string   // needed below /hecate/v1, if not empty
+	ListenAddress  string   // host:port; requests for this host are for us
+	AllowedOrigins []string // origins of browsers that may use the API
+}
+
+// Server answers HTTP requests.
+type Server struct {
+	http.Handler
+	hub *feed.Hub
+	doc *huma.OpenAPI
+}
+
+// New puts a server together. It serves at once; Run keeps its streams moving.
+func New(c Config) (*Server, error) {
+	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Models == nil || c.Log == nil {
+		return nil, errors.New("make the API: executor, store, views, models and log are needed")
+	}
+	huma.DefaultArrayNullable = false // lists are never null here
+	reader := feed.NewReader(c.Store)
+	hub := feed.NewHub(reader, c.Log)
+	mux := http.NewServeMux()
+	h := humago.New(mux, document(c))
+	v1.Register(h, v1.Config{
+		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
+		Events: &stream.Events{Hub: hub, Log: c.Log},
+		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Log: c.Log},
+		Host:   c.Host, Clock: c.Executor.Clock, Log: c.Log,
+	})
+	v1.Describe(h.OpenAPI())
+	if err := docs.Mount(mux, h.OpenAPI()); err != nil {
+		return nil, fmt.Errorf("make the API: %w", err)
+	}
+	guard := auth.New(auth.Config{
+		Token: c.Token, Protected: v1.Base, ListenAddress: c.ListenAddress, PublicURL: c.Host.PublicURL, AllowedOrigins: c.AllowedOrigins,
+	})
+	door := &door{next: route{mux}, guard: guard, models: c.Models, random: c.Executor.NewSalt, log: c.Log}
+	return &Server{Handler: door, hub: hub, doc: h.OpenAPI()}, nil
+}
+
+// Run moves the event streams until ctx ends; then it ends them. Call it once, before
+// the HTTP server is shut down.
+func (s *Server) Run(ctx context.Context) error { return s.hub.Run(ctx) }
+
+// OpenAPI is the document of all operations.
+func (s *Server) OpenAPI() *huma.OpenAPI { return s.doc }
+
+func document(c Config) huma.Config {
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title:   "Hecate",
+				Version: c.Host.Version,
+				Description: "An event-sourced runtime for AI agents. Successful answers are `{\"object\": …, \"data\": …}`, errors are " +
+					"`{\"error\": {\"type\", \"message\"}}`. Unknown members of a request are ignored; accept unknown members of an answer. " +
+					"Every answer says in `Hecate-Position` which position of the log it reflects.",
+			},
+			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
+		},
+		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+		DefaultFormat: "application/json",
+	}
+}

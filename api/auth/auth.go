@@ -1,0 +1,173 @@
+// Package auth decides which requests are let in, before anything of them is read.
+//
+// A server on loopback is within reach of every web page that its operator visits,
+// so being local proves nothing: a page may resolve its own name to 127.0.0.1, post
+// forms across origins, and open streams. The guard refuses hosts that are not this
+// server's, foreign origins, and bodies of the types that a page can send unasked.
+package auth
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"hecate/api/envelope"
+)
+
+// TokenHeader carries the runtime token.
+const TokenHeader = "X-Hecate-Runtime-Token"
+
+// Config says whom to let in.
+type Config struct {
+	Token          string   // needed for everything below Protected, if not empty
+	Protected      string   // path prefix, such as /hecate/v1
+	ListenAddress  string   // host:port; its host is one of ours
+	PublicURL      string   // the URL that clients use, if it is another one
+	AllowedOrigins []string // exact origins of browsers that may use the API
+}
+
+// Guard lets requests in or refuses them.
+type Guard struct {
+	token     [sha256.Size]byte
+	hasToken  bool
+	protected string
+	hosts     map[string]bool // names beside the loopback ones
+	anyIP     bool            // bound to all addresses: every address may be ours
+	origins   map[string]bool
+}
+
+// New returns the guard for c.
+func New(c Config) *Guard {
+	g := &Guard{
+		token: sha256.Sum256([]byte(c.Token)), hasToken: c.Token != "", protected: strings.TrimSuffix(c.Protected, "/"),
+		hosts: map[string]bool{}, origins: map[string]bool{},
+	}
+	if host, _, err := net.SplitHostPort(c.ListenAddress); err == nil {
+		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
+			g.anyIP = true
+		} else {
+			g.hosts[strings.ToLower(host)] = true
+		}
+	}
+	for _, o := range append([]string{c.PublicURL}, c.AllowedOrigins...) {
+		if u, err := url.Parse(o); err == nil && u.Host != "" {
+			g.hosts[strings.ToLower(u.Hostname())] = true
+		}
+	}
+	for _, o := range c.AllowedOrigins {
+		g.origins[strings.ToLower(strings.TrimSuffix(o, "/"))] = true
+	}
+	return g
+}
+
+// Check returns nil if the request may go on, and whether it proved itself with
+// the token. It reads the head of the request only.
+func (g *Guard) Check(r *http.Request) (byToken bool, refused *envelope.Error) {
+	switch {
+	case !g.ownHost(r.Host):
+		return false, forbidden("this server does not answer to host " + quote(r.Host) + "; set HECATE_PUBLIC_URL if that is its name")
+	case !g.allowedOrigin(r):
+		return false, forbidden("origin " + quote(r.Header.Get("Origin")) + " may not use this server; add it to HECATE_ALLOWED_ORIGINS if it should")
+	case g.crossSite(r):
+		return false, forbidden("requests from other sites are refused")
+	case browserTyped(r):
+		return false, forbidden("a browser must send its body as application/json")
+	}
+	if g.hasToken {
+		given := sha256.Sum256([]byte(r.Header.Get(TokenHeader)))
+		byToken = subtle.ConstantTimeCompare(given[:], g.token[:]) == 1
+	}
+	if g.hasToken && !byToken && g.guards(r.URL.Path) {
+		return false, envelope.New(http.StatusUnauthorized, envelope.TypeUnauthorized, "the "+TokenHeader+" header is missing or wrong")
+	}
+	return byToken, nil
+}
+
+func (g *Guard) guards(path string) bool {
+	rest, ok := strings.CutPrefix(path, g.protected)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// ownHost reports whether the Host header names this server. A name that an
+// attacker resolves to our address is none of ours.
+func (g *Guard) ownHost(hostport string) bool {
+	host := strings.ToLower(hostport)
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	host = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSuffix(host, "]"), "["), ".")
+	if host == "localhost" || g.hosts[host] {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && (ip.Unmap().IsLoopback() || g.anyIP)
+}
+
+// allowedOrigin reports whether a browser's request comes from this server's own
+// pages or from an origin that the operator named.
+func (g *Guard) allowedOrigin(r *http.Request) bool {
+	values := r.Header.Values("Origin")
+	if len(values) == 0 {
+		return true
+	}
+	if len(values) > 1 {
+		return false
+	}
+	if g.origins[strings.ToLower(values[0])] {
+		return true
+	}
+	u, err := url.Parse(values[0])
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host)
+}
+
+// crossSite reports whether the browser says that another site is behind the
+// request. An origin that the operator named is welcome all the same.
+func (g *Guard) crossSite(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site == "" || site == "same-origin" || site == "none" {
+		return false
+	}
+	return !g.origins[strings.ToLower(r.Header.Get("Origin"))]
+}
+
+// browserTyped reports whether a browser sends one of the bodies that a page may
+// send anywhere without asking first.
+func browserTyped(r *http.Request) bool {
+	if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+		return false
+	}
+	for _, ct := range r.Header.Values("Content-Type") {
+		media, _, err := mime.ParseMediaType(ct)
+		if err != nil {
+			media, _, _ = strings.Cut(strings.ToLower(ct), ";")
+		}
+		switch strings.TrimSpace(media) {
+		case "text/plain", "application/x-www-form-urlencoded", "multipart/form-data":
+			return true
+		}
+	}
+	return false
+}
+
+func forbidden(message string) *envelope.Error {
+	return envelope.New(http.StatusForbidden, envelope.TypeForbidden, message)
+}
+
+// quote shows a client's text, bounded and without control characters.
+func quote(s string) string {
+	const most = 80
+	if len(s) > most {
+		s = s[:most]
+	}
+	return `"` + strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' || r == '"' {
+			return '?'
+		}
+		return r
+	}, s) + `"`
+}

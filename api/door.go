@@ -1,0 +1,158 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"hecate/api/auth"
+	"hecate/api/envelope"
+	"hecate/api/request"
+	v1 "hecate/api/v1"
+	"hecate/domain/ident"
+	"hecate/projections/runs"
+)
+
+// Headers that every answer has or every request may have.
+const (
+	requestIDHeader   = "X-Request-Id"
+	positionHeader    = "Hecate-Position"
+	minPositionHeader = "Hecate-Min-Position"
+	minPositionQuery  = "min_position"
+)
+
+// minPositionWait is how long a request may wait for the position that it demands.
+const minPositionWait = 2 * time.Second
+
+// door is what every request passes before it reaches an operation.
+type door struct {
+	next   http.Handler
+	guard  *auth.Guard
+	models v1.Models
+	random func() [16]byte // 16 fresh random bytes, for trace ids
+	log    *slog.Logger
+}
+
+func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	info := request.Info{ID: r.Header.Get(requestIDHeader)}
+	if !request.SaneID(info.ID) {
+		info.ID = ident.New("req")
+	}
+	info.TraceID, info.SpanID = request.Join(r.Header.Get("traceparent"), d.random)
+	t := &tracked{ResponseWriter: w}
+	t.Header().Set(requestIDHeader, info.ID)
+	t.Header().Set("X-Content-Type-Options", "nosniff")
+	defer d.recover(t, r, info)
+
+	byToken, refused := d.guard.Check(r)
+	info.Token = byToken
+	r = r.WithContext(request.With(r.Context(), info))
+	if refused == nil {
+		refused = d.place(t, r)
+	}
+	if refused != nil {
+		envelope.From(r.Context(), d.log, refused).Write(t)
+		return
+	}
+	d.next.ServeHTTP(t, r)
+}
+
+// place says in the answer which position the read models have reached, after
+// waiting for the one that the request demands.
+func (d *door) place(w http.ResponseWriter, r *http.Request) *envelope.Error {
+	demanded := r.Header.Get(minPositionHeader)
+	if demanded == "" && r.URL.RawQuery != "" {
+		demanded = r.URL.Query().Get(minPositionQuery)
+	}
+	if demanded != "" {
+		position, err := strconv.ParseInt(demanded, 10, 64)
+		if err != nil || position < 0 {
+			return envelope.New(http.StatusBadRequest, envelope.TypeInvalid, minPositionHeader+" must be a non-negative integer")
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), minPositionWait)
+		defer cancel()
+		if d.models.WaitFor(ctx, position, runs.Name) != nil {
+			w.Header().Set("Retry-After", "1")
+			return envelope.New(http.StatusServiceUnavailable, envelope.TypeUnavailable, "the read models have not reached position "+demanded+" yet")
+		}
+	}
+	if position, err := d.models.Position(runs.Name); err == nil {
+		w.Header().Set(positionHeader, strconv.FormatInt(position, 10))
+	}
+	return nil
+}
+
+// recover turns a panic into an answer, or into a broken connection if an answer has
+// already begun. One bad request must not end the server.
+func (d *door) recover(w *tracked, r *http.Request, info request.Info) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it the same way
+		panic(cause)
+	}
+	d.log.ErrorContext(r.Context(), "request panicked", "request_id", info.ID, "method", r.Method, "path", r.URL.Path,
+		"panic", cause, "stack", string(debug.Stack()))
+	if w.began {
+		panic(http.ErrAbortHandler)
+	}
+	e := envelope.New(http.StatusInternalServerError, envelope.TypeInternal, "internal error")
+	e.Body.RequestID = info.ID
+	e.Write(w)
+}
+
+// tracked knows whether the answer has begun.
+type tracked struct {
+	http.ResponseWriter
+	began bool
+}
+
+// WriteHeader begins the answer.
+func (t *tracked) WriteHeader(status int) {
+	t.began = true
+	t.ResponseWriter.WriteHeader(status)
+}
+
+// Write begins the answer if nothing did before.
+func (t *tracked) Write(b []byte) (int, error) {
+	t.began = true
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// route answers unknown paths and wrong methods like every other error.
+type route struct{ mux *http.ServeMux }
+
+func (m route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h, pattern := m.mux.Handler(r)
+	if pattern != "" {
+		m.mux.ServeHTTP(w, r)
+		return
+	}
+	// The multiplexer answers in plain text. Its verdict and its Allow header count.
+	verdict := &verdict{header: http.Header{}}
+	h.ServeHTTP(verdict, r)
+	e := envelope.New(http.StatusNotFound, envelope.TypeNotFound, "there is nothing at this path")
+	if verdict.status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", verdict.header.Get("Allow"))
+		e = envelope.New(verdict.status, envelope.TypeMethod, "this path does not know the method "+strconv.QuoteToASCII(r.Method)+"; see the Allow header")
+	}
+	e.Body.RequestID = request.From(r.Context()).ID
+	e.Write(w)
+}
+
+// verdict catches the status of an answer that nobody sees.
+type verdict struct {
+	header http.Header
+	status int
+}
+
+func (v *verdict) Header() http.Header         { return v.header }
+func (v *verdict) WriteHeader(status int)      { v.status = status }
+func (v *verdict) Write(b []byte) (int, error) { return len(b), nil }

@@ -1,0 +1,100 @@
+// Package feed is the log as its public readers see it: one envelope per event of a
+// run, in the order of the log, with the texts that events only refer to put back.
+//
+// A Reader answers lists, a Hub follows the log once for all open streams. Both
+// show the same bytes for the same event.
+package feed
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"hecate/domain/ident"
+	"hecate/eventstore"
+	"hecate/projections"
+)
+
+// SchemaVersion is the version of the public envelope.
+const SchemaVersion = "1"
+
+// Event is the public envelope of one event.
+type Event struct {
+	SchemaVersion string          `json:"schema_version" doc:"Version of this envelope." enum:"1"`
+	EventID       string          `json:"event_id" doc:"Identifies the event; stays the same whenever it is read." example:"evt_01KAVD4S2W7QF3ZB5M8T9XNC6H"`
+	TaskID        string          `json:"task_id,omitempty" doc:"The task of the run."`
+	RunID         string          `json:"run_id" doc:"The run that the event is about."`
+	SessionID     string          `json:"session_id,omitempty" doc:"Reserved for chat sessions."`
+	Sequence      int64           `json:"sequence" doc:"Place in the order of all events of the server; strictly increasing, with gaps. It is the cursor of lists and streams." example:"128"`
+	OccurredAt    string          `json:"occurred_at" format:"date-time" doc:"When it was recorded."`
+	Type          string          `json:"type" doc:"What happened, such as run.started. Accept types that you don't know." example:"run.started"`
+	Data          json.RawMessage `json:"data" doc:"What is known about it, depending on the type. Accept members that you don't know."`
+}
+
+// Item is an event with its bytes, encoded once for all who get it.
+type Item struct {
+	Sequence int64
+	TaskID   string
+	RunID    string
+	Type     string
+
+	frame  []byte // the whole frame of the cross-run stream
+	json   []byte // the envelope within frame
+	hidden atomic.Bool
+}
+
+// JSON is the public envelope. Nobody may change it.
+func (i *Item) JSON() []byte { return i.json }
+
+// Frame is the event as a frame of the cross-run stream. Nobody may change it.
+func (i *Item) Frame() []byte { return i.frame }
+
+// Hidden reports whether the event's task was deleted meanwhile.
+func (i *Item) Hidden() bool { return i.hidden.Load() }
+
+// MarshalJSON writes the public envelope.
+func (i *Item) MarshalJSON() ([]byte, error) { return i.json, nil }
+
+// Schema describes an item as what it looks like.
+func (*Item) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[Event](), true, "Event")
+}
+
+// newItem encodes the event of a record.
+func newItem(r *eventstore.Record, taskID, runID, typ string, data json.RawMessage) (*Item, error) {
+	body, err := marshal(Event{
+		SchemaVersion: SchemaVersion, EventID: ident.PublicEvent(r.ID), TaskID: taskID, RunID: runID,
+		Sequence: r.Position, OccurredAt: formatTime(r.At), Type: typ, Data: data,
+	})
+	if err != nil {
+		return nil, err
+	}
+	const head, middle, tail = "id: ", "\nevent: event\ndata: {\"object\":\"event\",\"data\":", "}\n\n"
+	frame := make([]byte, 0, len(body)+len(head)+len(middle)+len(tail)+20)
+	frame = append(frame, head...)
+	frame = strconv.AppendInt(frame, r.Position, 10)
+	frame = append(frame, middle...)
+	from := len(frame)
+	frame = append(frame, body...)
+	to := len(frame)
+	frame = append(frame, tail...)
+	return &Item{Sequence: r.Position, TaskID: taskID, RunID: runID, Type: typ, frame: frame, json: frame[from:to:to]}, nil
+}
+
+func formatTime(t time.Time) string { return projections.FormatTime(t) }
+
+// RunOf returns the run that a stream is about; ok is false for streams that are
+// not in the public feed.
+func RunOf(stream string) (runID string, ok bool) {
+	for _, prefix := range []string{"run-", "external-"} {
+		if id, ok := strings.CutPrefix(stream, prefix); ok {
+			return id, true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,162 @@
+package feed
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"hecate/domain/event"
+	"hecate/domain/run"
+	"hecate/eventstore"
+)
+
+// completedCall adds the route's members to the account of a call, in place of the
+// route itself.
+type completedCall struct {
+	run.ModelCallCompleted
+	Route        *struct{} `json:"route,omitempty"`
+	Model        string    `json:"model,omitempty"`
+	Provider     string    `json:"provider,omitempty"`
+	ProviderKind string    `json:"provider_kind,omitempty"`
+}
+
+func callCompleted(e run.ModelCallCompleted) completedCall {
+	return completedCall{ModelCallCompleted: e, Model: e.Route.Model, Provider: e.Route.Provider, ProviderKind: e.Route.ProviderKind}
+}
+
+type failedCall struct {
+	run.ModelCallFailed
+	Partial string `json:"partial,omitempty"`
+}
+
+func callFailed(e run.ModelCallFailed) failedCall {
+	partial, _ := text(e.Partial)
+	return failedCall{ModelCallFailed: e, Partial: partial}
+}
+
+// response says that an answer is there. Its text and calls follow in assistant.*
+// events; every text is shown once.
+type response struct {
+	ModelCallIndex int64  `json:"model_call_index"`
+	FinishReason   string `json:"finish_reason"`
+	ContentBytes   int64  `json:"content_bytes"`
+	ToolCalls      int    `json:"tool_calls"`
+}
+
+func responseRecorded(e run.ModelResponseRecorded) response {
+	return response{e.ModelCallIndex, e.FinishReason, e.Message.Content.Len(), len(e.Message.ToolCalls)}
+}
+
+type assistantText struct {
+	ModelCallIndex int64  `json:"model_call_index"`
+	BlockIndex     int64  `json:"block_index"`
+	Text           string `json:"text"`
+}
+
+type proposedCall struct {
+	ModelCallIndex int64           `json:"model_call_index"`
+	ToolCallID     string          `json:"tool_call_id"`
+	ToolName       string          `json:"tool_name"`
+	Input          json.RawMessage `json:"input"`
+}
+
+type finalAnswer struct {
+	ModelCallIndex int64  `json:"model_call_index"`
+	ArtifactID     string `json:"artifact_id,omitempty"`
+	Summary        string `json:"summary"`
+}
+
+// assistant puts the words of the model back into the event that refers to them.
+func (p *presenter) assistant(ctx context.Context, r *eventstore.Record, payload event.Payload) (any, error) {
+	switch e := payload.(type) {
+	case run.AssistantText:
+		m, err := p.responses.message(ctx, p.log, r.Stream, e.Response)
+		said, _ := text(m.Content)
+		return assistantText{e.ModelCallIndex, e.BlockIndex, said}, err
+	case run.FinalAnswer:
+		m, err := p.responses.message(ctx, p.log, r.Stream, e.Response)
+		said, _ := text(m.Content)
+		return finalAnswer{e.ModelCallIndex, e.ArtifactID, said}, err
+	case run.ToolCallProposed:
+		m, err := p.responses.message(ctx, p.log, r.Stream, e.Response)
+		input := json.RawMessage("{}")
+		if e.Call >= 0 && e.Call < int64(len(m.ToolCalls)) {
+			input = parsedInput(m.ToolCalls[e.Call].Arguments)
+		}
+		return proposedCall{e.ModelCallIndex, e.ToolCallID, e.ToolName, input}, err
+	}
+	return payload, nil
+}
+
+// parsedInput is what the model wrote as JSON: {} for nothing, {"raw": …} for what
+// is no JSON.
+func parsedInput(arguments event.Text) json.RawMessage {
+	s := strings.TrimSpace(arguments.String())
+	switch {
+	case s == "" || s == "null":
+		return json.RawMessage("{}")
+	case json.Valid([]byte(s)):
+		return json.RawMessage(s)
+	}
+	readable, _ := text(arguments)
+	raw, err := marshal(map[string]string{"raw": readable})
+	if err != nil { // a map of strings always encodes
+		return json.RawMessage("{}")
+	}
+	return raw
+}
+
+// responsesMax is how many responses are kept, to put their words back. Events
+// refer to a response that stands shortly before them.
+const responsesMax = 32
+
+type responseKey struct {
+	stream  string
+	version int64
+}
+
+// responses keeps the last responses that passed by. The zero value is ready.
+type responses struct {
+	records map[responseKey]*eventstore.Record
+	order   []responseKey
+}
+
+// keep remembers r if it is a response.
+func (c *responses) keep(r *eventstore.Record) {
+	if r.Type != (run.ModelResponseRecorded{}).EventType() {
+		return
+	}
+	k := responseKey{r.Stream, r.Version}
+	if c.records == nil {
+		c.records = map[responseKey]*eventstore.Record{}
+	}
+	if _, kept := c.records[k]; kept {
+		return
+	}
+	if len(c.order) == responsesMax {
+		delete(c.records, c.order[0])
+		c.order = c.order[1:]
+	}
+	c.records[k] = r
+	c.order = append(c.order, k)
+}
+
+// message returns the response at a version of a stream, with its texts; an empty
+// message if there is none.
+func (c *responses) message(ctx context.Context, log Log, stream string, version int64) (run.Message, error) {
+	r, ok := c.records[responseKey{stream, version}]
+	if !ok {
+		records, err := log.ReadStream(ctx, stream, version-1, 1)
+		if err != nil || len(records) == 0 {
+			return run.Message{}, err
+		}
+		r = &records[0]
+		c.keep(r)
+	}
+	p, err := decoded(ctx, log, r)
+	if err != nil {
+		return run.Message{}, err
+	}
+	recorded, _ := p.(run.ModelResponseRecorded)
+	return recorded.Message, nil
+}

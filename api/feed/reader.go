@@ -1,0 +1,149 @@
+package feed
+
+import (
+	"context"
+	"slices"
+
+	"hecate/eventstore"
+)
+
+// pageMax is how many records are read at once.
+const pageMax = 512
+
+// Filter chooses events of the cross-run feed. The zero value chooses all.
+type Filter struct {
+	TaskID string
+	Types  []string // any of these; none means all
+}
+
+// Match reports whether the filter chooses i. Events of deleted tasks never match.
+func (f Filter) Match(i *Item) bool {
+	return !i.Hidden() && (f.TaskID == "" || i.TaskID == f.TaskID) && (len(f.Types) == 0 || slices.Contains(f.Types, i.Type))
+}
+
+// Reader answers questions about the feed from the log. Its methods may be called
+// concurrently.
+type Reader struct {
+	log Log
+	dir *directory
+}
+
+// NewReader returns a reader of log.
+func NewReader(log Log) *Reader { return &Reader{log: log, dir: newDirectory(log)} }
+
+// TaskOf returns the task of a run, "" if there is no such run.
+func (r *Reader) TaskOf(ctx context.Context, runID string) (string, error) {
+	return r.dir.taskOf(ctx, runID)
+}
+
+// Head returns the position of the newest record of the log.
+func (r *Reader) Head(ctx context.Context) (int64, error) { return r.log.Head(ctx) }
+
+// Run returns up to limit events of a run after a sequence, the caller's among them.
+func (r *Reader) Run(ctx context.Context, runID string, after int64, limit int) ([]*Item, error) {
+	records, err := r.RunRecords(ctx, runID, after, limit)
+	if err != nil {
+		return nil, err
+	}
+	return r.items(ctx, newPresenter(r.log), records, Filter{})
+}
+
+// RunRecords returns the records behind Run.
+func (r *Reader) RunRecords(ctx context.Context, runID string, after int64, limit int) ([]eventstore.Record, error) {
+	m := merge{log: r.log, after: after, limit: limit}
+	m.add("run-"+runID, 0)
+	m.add("external-"+runID, 0)
+	return m.read(ctx)
+}
+
+// List returns up to limit events that f chooses after a sequence, in order.
+func (r *Reader) List(ctx context.Context, after int64, limit int, f Filter) ([]*Item, error) {
+	p := newPresenter(r.log)
+	next := r.log.ReadAll
+	if f.TaskID != "" {
+		runs, err := r.dir.taskRuns(ctx, f.TaskID)
+		if err != nil || len(runs) == 0 {
+			return nil, err
+		}
+		next = func(ctx context.Context, after int64, limit int) ([]eventstore.Record, error) {
+			return readRuns(ctx, r.log, runs, after, limit)
+		}
+	}
+	var out []*Item
+	for len(out) < limit {
+		records, err := next(ctx, after, pageMax)
+		if err != nil {
+			return nil, err
+		}
+		if len(records) == 0 {
+			break
+		}
+		after = records[len(records)-1].Position
+		items, err := r.items(ctx, p, records, f)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, items...)
+	}
+	return out[:min(len(out), limit)], nil
+}
+
+// page reads one page of the log after a position. It returns the events that f
+// chooses and the position up to which it looked.
+func (r *Reader) page(ctx context.Context, p *presenter, after int64, f Filter) ([]*Item, int64, error) {
+	records, err := r.log.ReadAll(ctx, after, pageMax)
+	if err != nil || len(records) == 0 {
+		return nil, after, err
+	}
+	items, err := r.items(ctx, p, records, f)
+	return items, records[len(records)-1].Position, err
+}
+
+// items presents those of the records that are public and that f chooses.
+func (r *Reader) items(ctx context.Context, p *presenter, records []eventstore.Record, f Filter) ([]*Item, error) {
+	out := make([]*Item, 0, len(records))
+	v := newVisibility(r.dir)
+	for i := range records {
+		item, err := r.item(ctx, p, &records[i], f, v)
+		if err != nil {
+			return nil, err
+		}
+		if item != nil {
+			out = append(out, item)
+		}
+	}
+	return out, nil
+}
+
+// item returns nil for what is not public, not chosen or deleted.
+func (r *Reader) item(ctx context.Context, p *presenter, rec *eventstore.Record, f Filter, v visibility) (*Item, error) {
+	runID, ok := RunOf(rec.Stream)
+	if !ok {
+		return nil, nil
+	}
+	if skips(f, rec) {
+		p.responses.keep(rec)
+		return nil, nil
+	}
+	if rec.Version == 1 {
+		r.dir.note(runID, rec)
+	}
+	taskID, err := r.dir.taskOf(ctx, runID)
+	if err != nil {
+		return nil, err
+	}
+	if gone, err := v.deleted(ctx, taskID); err != nil || gone {
+		return nil, err
+	}
+	item, err := p.item(ctx, rec, taskID, runID)
+	if err != nil || !f.Match(item) {
+		return nil, err
+	}
+	return item, nil
+}
+
+// skips reports whether f cannot choose rec, as far as that can be told cheaply. A
+// caller's event stands under another type in the log.
+func skips(f Filter, rec *eventstore.Record) bool {
+	return len(f.Types) > 0 && !slices.Contains(f.Types, rec.Type) && rec.Type != "external.event"
+}

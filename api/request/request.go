@@ -1,0 +1,87 @@
+// Package request says which request is being answered and for whom. The server
+// puts it into the context once; whatever answers, logs or records reads it there.
+package request
+
+import (
+	"context"
+	"encoding/hex"
+	"strings"
+
+	"hecate/commands"
+	"hecate/eventstore"
+)
+
+// IDMax bounds a client's own request id, in bytes.
+const IDMax = 128
+
+// Info is one request. TraceID and SpanID are lower-case hexadecimal digits.
+type Info struct {
+	ID      string // the client's own X-Request-Id if it is sane
+	TraceID string // the caller's, joined, or a new one
+	SpanID  string // made for this request
+	Token   bool   // the caller proved itself with the runtime token
+}
+
+type key struct{}
+
+// With returns a context that carries r.
+func With(ctx context.Context, r Info) context.Context { return context.WithValue(ctx, key{}, r) }
+
+// From returns the request that ctx belongs to, the zero Info outside of one.
+func From(ctx context.Context) Info {
+	r, _ := ctx.Value(key{}).(Info)
+	return r
+}
+
+// Traceparent is the request's own span as a W3C traceparent.
+func (r Info) Traceparent() string {
+	if r.TraceID == "" {
+		return ""
+	}
+	return "00-" + r.TraceID + "-" + r.SpanID + "-01"
+}
+
+// Meta is what a command records about its request.
+func (r Info) Meta() commands.Meta {
+	actor := eventstore.Actor{Kind: "operator"}
+	if r.Token {
+		actor.Name = "token"
+	}
+	return commands.Meta{Actor: actor, RequestID: r.ID, Trace: r.Traceparent()}
+}
+
+// SaneID reports whether a client's request id may be kept and shown: printable
+// ASCII without spaces, at most IDMax bytes.
+func SaneID(id string) bool {
+	if id == "" || len(id) > IDMax {
+		return false
+	}
+	return !strings.ContainsFunc(id, func(r rune) bool { return r <= ' ' || r > '~' })
+}
+
+// Join makes the span of a request: in the trace of a valid traceparent, else in a
+// new one. random gives 16 fresh random bytes.
+func Join(traceparent string, random func() [16]byte) (traceID, spanID string) {
+	span := random()
+	spanID = hex.EncodeToString(span[:8])
+	if id, ok := parentTrace(traceparent); ok {
+		return id, spanID
+	}
+	trace := random()
+	return hex.EncodeToString(trace[:]), spanID
+}
+
+// parentTrace takes the trace id out of a W3C traceparent. Versions after 00 may
+// have more fields; version ff is invalid by the standard.
+func parentTrace(s string) (string, bool) {
+	f := strings.Split(strings.TrimSpace(s), "-")
+	if len(f) < 4 || f[0] == "00" && len(f) != 4 || f[0] == "ff" {
+		return "", false
+	}
+	for i, digits := range []int{2, 32, 16, 2} {
+		if len(f[i]) != digits || strings.Trim(f[i], "0123456789abcdef") != "" {
+			return "", false
+		}
+	}
+	return f[1], strings.Trim(f[1], "0") != "" && strings.Trim(f[2], "0") != ""
+}

@@ -1,0 +1,106 @@
+package v1
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"hecate/api/auth"
+)
+
+// TokenScheme is the name of the runtime token in the document.
+const TokenScheme = "runtimeToken"
+
+// tags are the groups of operations, in the order in which the document shows them.
+var tags = []*huma.Tag{
+	{Name: "Tasks", Description: "What somebody wants done. A task is an intent; its runs are the attempts at it."},
+	{Name: "Runs", Description: "Attempts at a task: at most one of them is open at any time."},
+	{Name: "Run details", Description: "What a run did: its steps, and the texts that it made."},
+	{Name: "Approvals", Description: "Questions to a person. A run that asks holds no worker while it waits."},
+	{Name: "Events", Description: "The history as it was recorded, as lists and as server-sent events. Sequences never repeat, so a reader that comes back with its last one misses nothing and sees nothing twice."},
+	{Name: "System", Description: "The server itself."},
+}
+
+// Describe adds to the document what concerns all operations.
+func Describe(doc *huma.OpenAPI) {
+	doc.Tags = tags
+	if doc.Components.SecuritySchemes == nil {
+		doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{}
+	}
+	doc.Components.SecuritySchemes[TokenScheme] = &huma.SecurityScheme{
+		Type: "apiKey", In: "header", Name: auth.TokenHeader,
+		Description: "The value of HECATE_RUNTIME_TOKEN, if the server has one.",
+	}
+}
+
+// document completes an operation in the OpenAPI document.
+func (a *API) document(s spec) {
+	doc := a.huma.OpenAPI()
+	op := operation(doc.Paths[s.path], s.method)
+	if s.body != nil {
+		op.RequestBody = &huma.RequestBody{
+			Required: !s.bodyOptional,
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema: doc.Components.Schemas.Schema(s.body, true, s.id), Example: s.bodyExample,
+			}},
+		}
+	}
+	if !s.open { // with the token, or without where the server has none
+		op.Security = []map[string][]string{{TokenScheme: {}}, {}}
+	}
+	if s.method == http.MethodGet && !s.open {
+		op.Parameters = append(op.Parameters, minPositionParams()...)
+	}
+	delete(op.Responses, "default")
+	for _, status := range failures(s) {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema: doc.Components.Schemas.Schema(errorType, true, "Error"),
+			}},
+		}
+	}
+	good := op.Responses[strconv.Itoa(max(s.status, http.StatusOK))]
+	if s.media != "" {
+		good.Content = map[string]*huma.MediaType{s.media: {Schema: &huma.Schema{Type: huma.TypeString}, Example: s.example}}
+	} else if m := good.Content["application/json"]; m != nil && s.example != nil {
+		m.Example = s.example
+	}
+	if good.Headers == nil {
+		good.Headers = map[string]*huma.Header{}
+	}
+	good.Headers["X-Request-Id"] = &huma.Header{
+		Description: "Identifies the request in the server's log; the client's own if it sent one.",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+func failures(s spec) []int {
+	out := slices.Clone(s.fails)
+	if !s.open {
+		out = append(out, http.StatusUnauthorized)
+	}
+	return append(out, http.StatusForbidden, http.StatusInternalServerError)
+}
+
+func operation(p *huma.PathItem, method string) *huma.Operation {
+	switch method {
+	case http.MethodPost:
+		return p.Post
+	case http.MethodDelete:
+		return p.Delete
+	}
+	return p.Get
+}
+
+func minPositionParams() []*huma.Param {
+	const description = "Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there."
+	zero := 0.0
+	schema := &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &zero}
+	return []*huma.Param{
+		{Name: "Hecate-Min-Position", In: "header", Description: description, Schema: schema},
+		{Name: "min_position", In: "query", Description: description, Schema: schema},
+	}
+}

@@ -1,0 +1,59 @@
+package v1
+
+import (
+	"reflect"
+
+	"hecate/api/envelope"
+)
+
+var errorType = reflect.TypeFor[envelope.Error]()
+
+// Examples in the document. They belong together: one task, one run.
+var exampleEvent = map[string]any{
+	"schema_version": "1", "event_id": "evt_01KAVD4S2W7QF3ZB5M8T9XNC6H", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f",
+	"run_id": "run_0a1b2c3d4e5f60718293a4b5", "sequence": 128, "occurred_at": "2026-02-03T09:30:00.000000000Z",
+	"type": "run.started", "data": map[string]any{"kind": "builtin", "model": "gpt-5", "provider": "openai"},
+}
+
+var exampleTask = map[string]any{
+	"id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "title": "Find out why the build is red and fix it.",
+	"prompt": "Find out why the build is red and fix it.", "execution_kind": "agent_loop", "workspace_mode": "ephemeral",
+	"working_directory": "/home/ada/project", "priority": "normal", "status": "not_started",
+	"created_at": "2026-02-03T09:29:58.000000000Z", "updated_at": "2026-02-03T09:29:58.000000000Z",
+}
+
+var exampleRun = map[string]any{
+	"id": "run_0a1b2c3d4e5f60718293a4b5", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "number": 1, "status": "queued",
+	"orchestrator": "builtin", "model_call_count": 0, "cost_known": true, "started_at": "2026-02-03T09:30:00.000000000Z",
+	"request_id": "req_5f0c2c6f2a7b4d1e9a3c8b70", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "root_span_id": "00f067aa0ba902b7",
+}
+
+var exampleStep = map[string]any{
+	"id": "step_3e2d1c0b9a8f7e6d5c4b3a29", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
+	"index": 1, "kind": "model", "title": "Model call 1", "status": "completed", "phase": "thinking", "result": "success",
+	"tool_name": "builtin.agent_loop_llm", "input": map[string]any{"model": "gpt-5", "model_call_index": 1},
+	"started_at": "2026-02-03T09:30:00.100000000Z", "finished_at": "2026-02-03T09:30:02.400000000Z",
+}
+
+var exampleArtifact = map[string]any{
+	"id": "final-answer-run_0a1b2c3d4e5f60718293a4b5", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
+	"kind": "summary", "name": "agent-final-answer.txt", "mime_type": "text/plain", "storage_kind": "inline",
+	"content_text": "A test relied on the time zone of the machine. It no longer does.", "size_bytes": 66, "status": "ready",
+	"created_at": "2026-02-03T09:31:00.000000000Z",
+}
+
+var examplePatch = map[string]any{
+	"artifact": map[string]any{
+		"id": "artifact_1f2e3d4c5b6a79880917263f", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
+		"kind": "patch", "name": "clock_test.go.patch", "mime_type": "text/x-diff", "status": "proposed",
+	},
+	"diff": "--- a/clock_test.go\n+++ b/clock_test.go\n@@ -1,1 +1,1 @@\n-x\n+y\n", "status": "proposed",
+	"path": "/home/ada/project/clock_test.go", "before_existed": true,
+}
+
+var exampleApproval = map[string]any{
+	"id": "approval_9b8a7c6d5e4f3a2b1c0d9e8f", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
+	"kind": "agent_loop_tool_call", "status": "pending", "reason": "Agent requested tools that require approval: shell_exec",
+	"action_summary": []any{"shell_exec command details withheld (command_bytes=12)"}, "action_summary_incomplete": true,
+	"created_at": "2026-02-03T09:30:10.000000000Z",
+}

@@ -1,0 +1,62 @@
+package v1
+
+import (
+	"context"
+
+	"hecate/api/request"
+	"hecate/commands"
+	"hecate/domain/event"
+	"hecate/domain/run"
+	"hecate/domain/task"
+	"hecate/projections"
+)
+
+// What follows makes an item from the fold that a command decided on. It is the
+// answer when the read models are late, and it says what the command did when they
+// are already further.
+
+// asOf is base as the run was at s. Base may be the zero item.
+func asOf(s *run.State, base projections.Run) projections.Run {
+	base.ID, base.TaskID, base.Number, base.Orchestrator = s.ID, s.TaskID, s.Number, run.Orchestrator
+	base.Status, base.ModelCallCount = string(s.Status), s.CallsDone
+	base.CostMicroUSD, base.PriorMicroUSD, base.CostKnown = run.MicroUSD(s.SpentPicoUSD), run.MicroUSD(s.PriorPicoUSD), s.CostKnown
+	base.StepCount = s.Steps
+	base.Model, base.Provider, base.ProviderKind = s.Route.Model, s.Route.Provider, s.Route.ProviderKind
+	if !s.Status.Terminal() {
+		base.FinishedAt, base.LastError, base.OTelStatus, base.OTelMessage = "", "", "", ""
+	}
+	return base
+}
+
+// taskItem is a task without runs.
+func taskItem(ctx context.Context, id string, s task.State) projections.Task {
+	d := s.Definition
+	return projections.Task{
+		ID: id, Status: "not_started", Title: d.Title, Prompt: d.Prompt.String(), SystemPrompt: d.SystemPrompt.String(),
+		ExecutionKind: d.ExecutionKind, ExecutionProfile: d.ExecutionProfile, ShellCommand: d.ShellCommand.String(),
+		GitCommand: d.GitCommand.String(), FileOperation: d.FileOperation, FilePath: d.FilePath, FileContent: d.FileContent.String(),
+		WorkspaceMode: d.WorkspaceMode, WorkingDirectory: d.WorkingDirectory, Repo: d.Repo, BaseBranch: d.BaseBranch,
+		AllowedRoot: d.AllowedRoot, ReadOnly: d.ReadOnly, Network: d.Network, TimeoutMS: d.TimeoutMS, Priority: d.Priority,
+		RequestedModel: d.Model, RequestedProvider: d.Provider, BudgetMicroUSD: s.BudgetMicroUSD, ProjectID: d.ProjectID,
+		LatestRequestID: request.From(ctx).ID,
+	}
+}
+
+// approvalItem reads an approval from its run's stream.
+func approvalItem(ctx context.Context, x *commands.Executor, s *run.State, id string) (projections.Approval, error) {
+	a := projections.Approval{ID: id, TaskID: s.TaskID, RunID: s.ID}
+	err := x.Load(ctx, commands.RunStream(s.ID), 0, func(e event.Event) {
+		switch p := e.Payload.(type) {
+		case run.ApprovalRequested:
+			if p.ApprovalID == id {
+				a.Kind, a.Status, a.StepID, a.Reason, a.RequestedBy = string(p.Kind), p.Status, p.StepID, p.PolicyReason, p.RequestedBy
+				a.Summary, a.SummaryIncomplete, a.CreatedAt = p.Summary, p.SummaryIncomplete, projections.FormatTime(e.At)
+			}
+		case run.ApprovalResolved:
+			if p.ApprovalID == id {
+				a.Status, a.ResolvedBy, a.ResolutionNote, a.ResolvedAt = p.Status, p.By, p.Comment, projections.FormatTime(e.At)
+			}
+		}
+	})
+	return a, err
+}

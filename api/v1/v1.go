@@ -1,0 +1,126 @@
+// Package v1 is the HTTP interface below /hecate/v1: one file per group of
+// operations. An operation reads its request, runs one command or asks one read
+// model, and answers in the envelope. It decides nothing.
+//
+// The operations are declared for the OpenAPI document at the same time; what the
+// document says about an operation stands in its spec, next to the handler.
+package v1
+
+import (
+	"context"
+	"log/slog"
+	"reflect"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"hecate/api/envelope"
+	"hecate/api/feed"
+	"hecate/api/stream"
+	"hecate/commands"
+	"hecate/domain/clock"
+	"hecate/projections/runner"
+	"hecate/projections/runs"
+)
+
+// Base is what every path of this package begins with.
+const Base = "/hecate/v1"
+
+// Models is how far the read models are, and how to build them anew.
+type Models interface {
+	// WaitFor returns once the models show everything up to a position, or with ctx's error.
+	WaitFor(ctx context.Context, position int64, models ...string) error
+	// Position is what the models show at least.
+	Position(models ...string) (int64, error)
+	// Status tells where each model stands.
+	Status(ctx context.Context) ([]runner.Status, error)
+	// Rebuild makes one model, or all if name is empty, anew from the log.
+	Rebuild(ctx context.Context, name string, progress func(runner.Progress)) error
+}
+
+// Config is what the operations work with.
+type Config struct {
+	Commands *commands.Executor
+	Views    *runs.Views
+	Models   Models
+	Feed     *feed.Reader
+	Events   *stream.Events
+	Runs     *stream.Runs
+	Host     Host
+	Clock    clock.Clock
+	Log      *slog.Logger
+}
+
+// Host is what the server says about itself.
+type Host struct {
+	ID          string // stable for a data directory, "runtime_…"
+	Label       string // the machine's name or one chosen by the operator
+	Version     string
+	PublicURL   string
+	Sandbox     string // bwrap, sandbox-exec or none
+	SandboxPath string
+}
+
+// API holds the operations of one server.
+type API struct {
+	Config
+	huma huma.API
+}
+
+// Register declares all operations on h.
+func Register(h huma.API, c Config) {
+	a := &API{Config: c, huma: h}
+	a.registerTasks()
+	a.registerRuns()
+	a.registerRunParts()
+	a.registerPatches()
+	a.registerApprovals()
+	a.registerRunEvents()
+	a.registerEvents()
+	a.registerSystem()
+}
+
+// spec is an operation as the document shows it.
+type spec struct {
+	id, method, path string
+	tag              string
+	summary          string
+	description      string
+	status           int   // 0 means 200
+	fails            []int // statuses beside 401, 403 and 500, which every operation may answer
+	body             reflect.Type
+	bodyOptional     bool
+	bodyExample      any
+	example          any // of the answer
+	open             bool
+	media            string // of the answer, if it is no JSON
+}
+
+// register declares one operation. Whatever the handler returns as an error leaves
+// in the envelope.
+func register[I, O any](a *API, s spec, handle func(context.Context, *I) (*O, error)) {
+	op := huma.Operation{
+		OperationID: s.id, Method: s.method, Path: s.path, Summary: s.summary, Description: s.description,
+		Tags: []string{s.tag}, DefaultStatus: s.status,
+		SkipValidateParams: true, // each operation checks its own, with the contract's leniency
+	}
+	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			return nil, envelope.From(ctx, a.Log, err)
+		}
+		return out, nil
+	})
+	a.document(s)
+}
+
+// readyMax is how long an answer waits for the read models to reach it.
+const readyMax = 2 * time.Second
+
+// ready waits until the read models show a position. It returns false if they take
+// too long; the answer must then come from elsewhere and say so.
+func (a *API) ready(ctx context.Context, position int64) bool {
+	ctx, cancel := context.WithTimeout(ctx, readyMax)
+	defer cancel()
+	return a.Models.WaitFor(ctx, position, runs.Name) == nil
+}
