@@ -1,0 +1,110 @@
+// Package gitrepo looks at git repositories without running what they configure:
+// no hooks, no monitors, no external diffs, no filters, nothing of the machine's
+// or the user's own settings, and no lock that could disturb others.
+package gitrepo
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hecate/tools/process"
+)
+
+// timeMax bounds one look at a repository.
+const timeMax = 30 * time.Second
+
+// outputMax bounds what one git command may print, in bytes.
+const outputMax = 32 << 20
+
+// Errors that callers show as they are.
+var (
+	ErrTimedOut = errors.New("git command timed out")
+	ErrFilters  = errors.New("the repository configures content filters, which would have to run to look at it; git evidence is not available")
+	ErrNoRepo   = errors.New("the workspace is not a git repository")
+)
+
+// Inside reports whether dir stands in a git work tree. It only looks for .git.
+func Inside(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return false
+		}
+		dir = parent
+	}
+}
+
+// safe switches off what a repository or a machine could make git run.
+var safe = []string{
+	"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
+	"-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=", "-c", "core.quotePath=false", "-c", "core.pager=cat",
+	"-c", "diff.external=", "-c", "submodule.recurse=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+}
+
+// run runs one reading git command in dir.
+func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	ctx, stop := context.WithTimeout(ctx, timeMax)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "git", append(append([]string{}, safe...), args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(process.Environ(),
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
+		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+	cmd.WaitDelay = time.Second
+	var out limited
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	err := cmd.Run()
+	switch {
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return nil, ErrTimedOut
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case err != nil && strings.Contains(stderr.String(), "not a git repository"):
+		return nil, ErrNoRepo
+	case err != nil:
+		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, firstLine(stderr.String()))
+	}
+	return out.b.Bytes(), nil
+}
+
+// limited keeps the first outputMax bytes and swallows the rest.
+type limited struct{ b bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	if room := outputMax - l.b.Len(); room > 0 {
+		l.b.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
+	return line
+}
+
+// checkFilters refuses a repository whose own configuration names programs that
+// convert content: looking at its files would run them.
+func checkFilters(ctx context.Context, dir string) error {
+	out, err := run(ctx, dir, "config", "--includes", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process)$`)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit) && exit.ExitCode() == 1: // nothing matches
+		return nil
+	case err != nil:
+		return err
+	case len(bytes.TrimSpace(out)) > 0:
+		return ErrFilters
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+package gitrepo_test
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hecate/tools/gitrepo"
+)
+
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "user.name=T", "-c", "user.email=t@example.org"}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func write(t *testing.T, dir, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Whatever a file is called, its name comes out as it is.
+func TestOddNames(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "trunk")
+	names := []string{"café.txt", "文档.md", "a b.txt", `q"uote.txt`, "tab\tx", "line\nbreak", "x -> y.txt", "cr\r", "-dash", ":(top)x"}
+	for _, n := range names {
+		write(t, dir, n, "one\n")
+	}
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "first")
+	for _, n := range names[1:] {
+		write(t, dir, n, "two\n")
+	}
+	if err := os.Rename(filepath.Join(dir, "café.txt"), filepath.Join(dir, "naïve.txt")); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "add", "-A", "--", "café.txt", "naïve.txt")
+	write(t, dir, "新.txt", "new\n")
+
+	st, err := gitrepo.ReadStatus(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]gitrepo.Entry{}
+	for _, e := range st.Entries {
+		got[e.Path] = e
+	}
+	for _, n := range names[1:] {
+		if got[n].Code != " M" {
+			t.Errorf("%q has the code %q", n, got[n].Code)
+		}
+		if strings.ContainsAny(got[n].Line(), "\n\r\t") {
+			t.Errorf("the line of %q is %q", n, got[n].Line())
+		}
+	}
+	if e := got["naïve.txt"]; e.Code != "R " || e.From != "café.txt" || e.Line() != "R  café.txt -> naïve.txt" {
+		t.Errorf("the rename is %+v", e)
+	}
+	if e := got["x -> y.txt"]; e.Line() != ` M "x -> y.txt"` {
+		t.Errorf("line %q", e.Line())
+	}
+	if got["新.txt"].Code != "??" || st.Branch != "trunk" {
+		t.Errorf("status is %+v", st)
+	}
+	for _, n := range []string{"-dash", ":(top)x", "文档.md"} {
+		diff, err := gitrepo.Diff(t.Context(), dir, n, false)
+		if err != nil || strings.Count(diff, "+two") != 1 {
+			t.Errorf("diff of %q: %v\n%s", n, err, diff)
+		}
+	}
+	sum, err := gitrepo.Changes(t.Context(), dir)
+	if err != nil || len(sum.Files) != len(st.Entries) || !strings.Contains(sum.DiffStat, "changed") {
+		t.Errorf("summary: %+v, %v", sum, err)
+	}
+}
+
+func TestARepositoryWithoutCommits(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "trunk")
+	write(t, dir, "n.txt", "n\n")
+	st, err := gitrepo.ReadStatus(t.Context(), dir)
+	if err != nil || st.Branch != "trunk" || !st.Unborn || len(st.Entries) != 1 {
+		t.Errorf("status: %+v, %v", st, err)
+	}
+	if diff, err := gitrepo.Diff(t.Context(), dir, ".", false); err != nil || diff != "" {
+		t.Errorf("diff: %q, %v", diff, err)
+	}
+	if sum, err := gitrepo.Changes(t.Context(), dir); err != nil || sum.Files[0].Path != "n.txt" {
+		t.Errorf("summary: %+v, %v", sum, err)
+	}
+}
+
+// Looking at a repository runs nothing that it configures.
+func TestNothingOfTheRepositoryRuns(t *testing.T) {
+	dir := t.TempDir()
+	mark := filepath.Join(t.TempDir(), "ran")
+	git(t, dir, "init", "-q")
+	write(t, dir, "a", "one\n")
+	write(t, dir, ".gitattributes", "a diff=evil\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "first")
+	write(t, dir, "a", "two\n")
+	evil := filepath.Join(t.TempDir(), "evil")
+	if err := os.WriteFile(evil, []byte("#!/bin/sh\ntouch "+mark+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"core.fsmonitor", "diff.external", "diff.evil.command", "diff.evil.textconv", "core.pager"} {
+		git(t, dir, "config", key, evil)
+	}
+	if _, err := gitrepo.Changes(t.Context(), dir); err != nil {
+		t.Error(err)
+	}
+	if diff, err := gitrepo.Diff(t.Context(), dir, ".", false); err != nil || !strings.Contains(diff, "+two") {
+		t.Errorf("diff: %q, %v", diff, err)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the repository's program ran")
+	}
+	git(t, dir, "config", "filter.evil.clean", evil)
+	if _, err := gitrepo.ReadStatus(t.Context(), dir); !errors.Is(err, gitrepo.ErrFilters) {
+		t.Errorf("with a filter: %v", err)
+	}
+}
+
+func TestNoRepository(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := gitrepo.ReadStatus(t.Context(), dir); !errors.Is(err, gitrepo.ErrNoRepo) {
+		t.Errorf("%v", err)
+	}
+	if gitrepo.Inside(dir) {
+		t.Error("an empty directory is a repository")
+	}
+}

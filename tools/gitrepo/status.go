@@ -1,0 +1,86 @@
+package gitrepo
+
+import (
+	"context"
+	"strings"
+
+	"hecate/tools"
+)
+
+// Entry is one changed or unknown path. Paths are exactly those of the files.
+type Entry struct {
+	Code string // two letters as git status --porcelain gives them
+	Path string
+	From string // the old path of a rename or copy
+}
+
+// Status is where a work tree stands.
+type Status struct {
+	Branch   string // "" for a detached head
+	Unborn   bool   // no commit yet
+	Entries  []Entry
+	Detached bool
+}
+
+// ReadStatus reads the state of the work tree that dir stands in, below dir.
+func ReadStatus(ctx context.Context, dir string) (Status, error) {
+	if err := checkFilters(ctx, dir); err != nil {
+		return Status{}, err
+	}
+	out, err := run(ctx, dir, "status", "--porcelain=v1", "-z", "--branch", "--untracked-files=all", "--ignore-submodules=all", "--no-ahead-behind", "--", ".")
+	if err != nil {
+		return Status{}, err
+	}
+	return parseStatus(string(out)), nil
+}
+
+// parseStatus reads NUL-separated porcelain, in which no name is quoted.
+func parseStatus(out string) Status {
+	var s Status
+	fields := strings.Split(strings.TrimSuffix(out, "\x00"), "\x00")
+	for i := 0; i < len(fields); i++ {
+		f := fields[i]
+		if head, ok := strings.CutPrefix(f, "## "); ok && i == 0 {
+			s.readHead(head)
+			continue
+		}
+		if len(f) < 4 {
+			continue
+		}
+		e := Entry{Code: f[:2], Path: f[3:]}
+		if (e.Code[0] == 'R' || e.Code[0] == 'C' || e.Code[1] == 'R' || e.Code[1] == 'C') && i+1 < len(fields) {
+			i++
+			e.From = fields[i]
+		}
+		s.Entries = append(s.Entries, e)
+	}
+	return s
+}
+
+func (s *Status) readHead(head string) {
+	if name, ok := strings.CutPrefix(head, "No commits yet on "); ok {
+		s.Branch, s.Unborn = name, true
+		return
+	}
+	if strings.HasPrefix(head, "HEAD (no branch)") {
+		s.Detached = true
+		return
+	}
+	s.Branch, _, _ = strings.Cut(head, "...")
+}
+
+// Line is the entry as one line of text: a name that could be taken for the text
+// around it stands as a JSON string.
+func (e Entry) Line() string {
+	if e.From == "" {
+		return e.Code + " " + shown(e.Path)
+	}
+	return e.Code + " " + shown(e.From) + " -> " + shown(e.Path)
+}
+
+func shown(path string) string {
+	if strings.Contains(path, " -> ") {
+		return tools.Quoted(path)
+	}
+	return tools.ShownName(path)
+}
