@@ -1,0 +1,265 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"hecate/commands"
+	"hecate/domain/event"
+	"hecate/domain/permission"
+	"hecate/domain/run"
+	"hecate/eventstore"
+	"hecate/runtime/model"
+	"hecate/tools"
+)
+
+// attempt is one worker's hold on one run. Everything in it but the log is a cache.
+type attempt struct {
+	*Pool
+	s      *run.State
+	staged []event.Event // folded into s, not yet durable
+	root   *os.Root      // the workspace, opened when first needed
+
+	client  model.Client // that encoded is for
+	encoded []model.Encoded
+	chars   int64 // of the encoded conversation, for the token estimate
+	offered []model.ToolDefinition
+	known   map[string]tools.Tool
+	ready   map[string]prepared // by call id
+}
+
+// prepared is a call whose arguments were read, or could not be.
+type prepared struct {
+	tools.Prepared
+	err error
+}
+
+// saveTries and savePause bound how long results are kept in memory while the log
+// cannot be written. After that the run is left to recovery.
+const (
+	saveTries = 6
+	savePause = 500 * time.Millisecond
+	saveLimit = 15 * time.Second
+)
+
+// errLost says that the run was changed by somebody else; s was folded anew.
+var errLost = errors.New("the run moved on")
+
+// attempt executes a run until it ends, parks or ctx ends.
+func (p *Pool) attempt(ctx context.Context, id string) (err error) {
+	a := &attempt{Pool: p, known: map[string]tools.Tool{}, ready: map[string]prepared{}}
+	for _, t := range p.Tools {
+		a.known[t.Name] = t
+	}
+	defer func() {
+		if a.root != nil {
+			a.root.Close()
+		}
+		p.Progress.drop(id)
+		if r := recover(); r != nil {
+			err = fmt.Errorf("execute run %s: panic: %v\n%s", id, r, debug.Stack())
+		}
+	}()
+	if err := a.fold(ctx, id); err != nil {
+		return err
+	}
+	if a.s.Status == run.StatusRunning {
+		a.stage(disconnected())
+	}
+	for {
+		effect := run.Next(a.s, a.rules())
+		switch effect.(type) {
+		case run.Done, run.Park:
+			return a.flushOrMoveOn(ctx)
+		}
+		err := a.perform(ctx, effect)
+		switch {
+		case errors.Is(err, errLost):
+		case errors.Is(context.Cause(ctx), errRunEnded):
+			return a.wrapUp(ctx)
+		case ctx.Err() != nil:
+			return a.flushOrMoveOn(ctx) // shutting down: what happened is recorded, the rest waits
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// disconnected marks the gap that a vanished worker left.
+func disconnected() run.Disconnected {
+	return run.Disconnected{
+		Reason: "boot_reconcile", Action: "requeued", PriorStatus: run.StatusRunning,
+		RecoveredStatus: run.StatusQueued, RecoveryStrategy: "requeue",
+	}
+}
+
+func (a *attempt) fold(ctx context.Context, id string) error {
+	s, err := a.Executor.LoadRun(ctx, id)
+	if err != nil {
+		return fmt.Errorf("fold run %s: %w", id, err)
+	}
+	a.s, a.staged = s, nil
+	a.client, a.encoded, a.chars = nil, nil, 0
+	return nil
+}
+
+// rules are what decisions are made under at this moment.
+func (a *attempt) rules() run.Rules {
+	return run.Rules{
+		Posture: a.posture(),
+		Facts: func(c run.ToolCall) permission.Call {
+			return permission.Call{Tool: c.Name, Propose: a.prepare(c).Propose}
+		},
+	}
+}
+
+func (a *attempt) posture() permission.Posture {
+	return permission.Posture{Policies: a.Executor.Policies, ReadOnly: a.s.Spec.ReadOnly}
+}
+
+// prepare reads a call's arguments once.
+func (a *attempt) prepare(c run.ToolCall) prepared {
+	if p, ok := a.ready[c.ID]; ok {
+		return p
+	}
+	var p prepared
+	t, ok := a.known[c.Name]
+	if !ok || t.Direct != (a.s.Spec.ExecutionKind != run.KindAgentLoop) {
+		p.err = fmt.Errorf("unknown tool: %s", c.Name)
+	} else {
+		p.Prepared, p.err = t.Prepare(argumentsOf(c))
+	}
+	a.ready[c.ID] = p
+	return p
+}
+
+// argumentsOf is the text that the model wrote; nothing at all means no arguments.
+func argumentsOf(c run.ToolCall) json.RawMessage {
+	text := c.Arguments.String()
+	if text == "" {
+		text = "{}"
+	}
+	return json.RawMessage(text)
+}
+
+// stage folds facts now and keeps them until the next flush, so that neighbours
+// without an effect between them become durable together.
+func (a *attempt) stage(payloads ...event.Payload) {
+	now := a.Clock.Now()
+	for _, p := range payloads {
+		e := event.Event{Version: a.s.Version + 1, At: now, Payload: p}
+		a.s.Apply(e)
+		a.staged = append(a.staged, e)
+	}
+}
+
+// flush makes what is staged durable. It goes on after ctx has ended, because a
+// result that was obtained must not be lost with it.
+func (a *attempt) flush(ctx context.Context) error {
+	if len(a.staged) == 0 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
+	defer stop()
+	var err error
+	for range saveTries {
+		_, err = a.Executor.Record(ctx, a.meta(), a.s, a.staged)
+		var conflict *eventstore.ConflictError
+		switch {
+		case err == nil:
+			a.staged = nil
+			return nil
+		case errors.As(err, &conflict):
+			return a.moveOn(ctx)
+		case errors.Is(err, eventstore.ErrInvalid), errors.Is(err, eventstore.ErrClosed):
+			return fmt.Errorf("record run %s: %w", a.s.ID, err)
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("record run %s: %w", a.s.ID, err)
+		case <-time.After(savePause):
+		}
+	}
+	return fmt.Errorf("record run %s: %w", a.s.ID, err)
+}
+
+func (a *attempt) flushOrMoveOn(ctx context.Context) error {
+	if err := a.flush(ctx); err != nil && !errors.Is(err, errLost) {
+		return err
+	}
+	return nil
+}
+
+// moveOn folds the run anew after somebody else changed it, and records the results
+// that are not in the log yet: of a run that was ended meanwhile they change nothing.
+func (a *attempt) moveOn(ctx context.Context) error {
+	results := lateResults(a.staged)
+	if err := a.fold(ctx, a.s.ID); err != nil {
+		return err
+	}
+	if len(results) > 0 && !a.settled(results) {
+		a.stage(results...)
+		if _, err := a.Executor.Record(ctx, a.meta(), a.s, a.staged); err != nil {
+			return fmt.Errorf("record late results of run %s: %w", a.s.ID, err)
+		}
+		a.staged = nil
+	}
+	return errLost
+}
+
+// settled reports whether the log holds the results already: the append that
+// seemed to fail had been made durable.
+func (a *attempt) settled(results []event.Payload) bool {
+	for _, p := range results {
+		d, ok := p.(run.DispatchSettled)
+		if !ok || a.s.Status.Terminal() {
+			continue
+		}
+		for _, b := range []*run.Batch{a.s.Batch, a.s.Direct} {
+			if b == nil {
+				continue
+			}
+			if _, in := b.Settled[d.ToolCallID]; in {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// lateResults picks what happened in the world, as opposed to what would have
+// happened next in a run that has moved on.
+func lateResults(staged []event.Event) []event.Payload {
+	var out []event.Payload
+	for _, e := range staged {
+		switch e.Payload.(type) {
+		case run.ShellOutput, run.ShellExited, run.ToolCompleted, run.ToolFailed, run.ToolCancelled, run.ToolTimedOut,
+			run.FilePatch, run.ArtifactRecorded, run.DispatchSettled, run.ModelCallCompleted:
+			out = append(out, e.Payload)
+		}
+	}
+	return out
+}
+
+// wrapUp records what is left of a run that was ended from outside: late results
+// and a last look at the workspace.
+func (a *attempt) wrapUp(ctx context.Context) error {
+	if err := a.flushOrMoveOn(ctx); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := a.fold(ctx, a.s.ID); err != nil {
+		return err
+	}
+	a.stage(a.gitSummary(ctx)...)
+	return a.flushOrMoveOn(ctx)
+}
+
+func (a *attempt) meta() commands.Meta {
+	return commands.Meta{Actor: eventstore.Actor{Kind: "worker", Name: a.NodeID}}
+}

@@ -1,0 +1,119 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"time"
+
+	"hecate/domain/event"
+	"hecate/domain/run"
+	"hecate/tools"
+)
+
+// commandTimeoutDefault bounds a command whose task says nothing.
+const commandTimeoutDefault = 5 * time.Second
+
+func commandTimeout(ms int64) time.Duration {
+	if ms <= 0 {
+		return commandTimeoutDefault
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// dispatch runs one call: the intent is durable first, then the effect happens,
+// then its exact result is recorded.
+func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
+	p := a.prepare(e.Call)
+	if p.err != nil {
+		settled := a.refusal(e.Call, e.Index, run.OutcomeFailed, "")
+		settled.Result, settled.Error = event.NewText(p.err.Error()), bound(p.err.Error())
+		settled.ErrorKind = "tool_dispatch_unavailable"
+		a.stage(settled)
+		return nil
+	}
+	intent := a.intend(e, p)
+	env := a.env(e.Call, intent.StepID)
+	a.stage(intent)
+	if p.Before != nil {
+		a.stage(p.Before(env)...)
+	}
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	r := safely(ctx, p.Prepared, env)
+	delete(a.ready, e.Call.ID)
+	a.stage(r.Facts...)
+	a.stage(settlement(intent, r))
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return nil
+}
+
+func (a *attempt) intend(e run.Dispatch, p prepared) run.DispatchIntended {
+	digest := run.CallDigest(e.Call)
+	kind := "tool"
+	input := maps.Clone(p.Input)
+	if input == nil {
+		input = map[string]any{}
+	}
+	if e.Index == 0 {
+		kind = e.Call.Name
+	} else {
+		input["dispatch_intent_version"] = 1
+		input["tool"], input["tool_call_id"] = e.Call.Name, e.Call.ID
+		input["tool_call_digest"], input["model_call_index"] = digest, e.Index
+	}
+	return run.DispatchIntended{
+		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, CallDigest: digest, StepID: a.s.NextStepID(), StepKind: kind,
+		Title: e.Call.Name + " (dispatching)", Input: input, Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID,
+	}
+}
+
+// settlement is the recorded outcome of a call that was dispatched.
+func settlement(i run.DispatchIntended, r tools.Result) run.DispatchSettled {
+	out := maps.Clone(r.Output)
+	if out == nil {
+		out = map[string]any{}
+	}
+	if i.ModelCallIndex > 0 {
+		out["dispatch_intent_settled"] = true
+	}
+	return run.DispatchSettled{
+		ModelCallIndex: i.ModelCallIndex, ToolCallID: i.ToolCallID, ToolName: i.ToolName, StepID: i.StepID, Outcome: r.Outcome,
+		Result: event.NewText(r.Text), ToolError: r.Error, Title: r.Title, Input: r.Input, Output: out,
+		Error: bound(r.ErrorText), ErrorKind: r.ErrorKind, ExitCode: r.ExitCode,
+	}
+}
+
+// stepErrorMax bounds a step's error text, in bytes. The model gets the whole text.
+const stepErrorMax = 1024
+
+func bound(s string) string {
+	if len(s) <= stepErrorMax {
+		return s
+	}
+	return s[:stepErrorMax] + "…"
+}
+
+// safely runs a handler; a panic in it is an answer to the model, not the end of the worker.
+func safely(ctx context.Context, p tools.Prepared, env *tools.Env) (r tools.Result) {
+	defer func() {
+		if v := recover(); v != nil {
+			text := fmt.Sprintf("%s tool internal error: %v", env.ToolName, v)
+			r = tools.Result{
+				Text: text, Error: true, Outcome: run.OutcomeFailed, Title: env.ToolName + " (failed)",
+				ErrorText: text + "\n" + string(debug.Stack()), ErrorKind: "tool_dispatch_error",
+			}
+		}
+	}()
+	return p.Run(ctx, env)
+}
+
+// emit records what happens while a call runs.
+func (a *attempt) emit(ctx context.Context, p event.Payload) error {
+	a.stage(p)
+	return a.flush(ctx)
+}

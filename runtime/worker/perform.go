@@ -1,0 +1,183 @@
+package worker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"hecate/domain/event"
+	"hecate/domain/ident"
+	"hecate/domain/run"
+	"hecate/runtime/workspace"
+	"hecate/tools"
+	"hecate/tools/gitrepo"
+)
+
+// perform does the one thing that is next.
+func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
+	switch e := effect.(type) {
+	case run.Begin:
+		return a.begin(ctx, e)
+	case run.Abandon:
+		a.stage(run.ModelCallAbandoned{ModelCallIndex: e.Call.Index, StepID: e.Call.StepID, Reason: "the worker vanished while the model call was under way"})
+		return nil
+	case run.CallModel:
+		return a.callModel(ctx, e)
+	case run.Ask:
+		return a.ask(ctx, e)
+	case run.Refuse:
+		a.stage(a.refusal(e.Call, e.Index, run.OutcomeRefused, e.Reason))
+		return nil
+	case run.Block:
+		a.block(e)
+		return nil
+	case run.Dispatch:
+		return a.dispatch(ctx, e)
+	case run.SettleUnknown:
+		a.stage(unknown(e.Intent))
+		return nil
+	case run.Answer:
+		a.stage(a.gitSummary(ctx)...)
+		a.stage(a.s.Conclude(e.Batch)...)
+		return a.flush(ctx)
+	case run.Finish:
+		a.stage(a.gitSummary(ctx)...)
+		a.stage(run.Finished{FinalStatus: run.StatusCompleted, ModelCallCount: a.s.CallsDone})
+		return a.flush(ctx)
+	case run.Fail:
+		a.stage(a.gitSummary(ctx)...)
+		a.stage(a.s.Failing(e)...)
+		return a.flush(ctx)
+	}
+	return fmt.Errorf("perform %T: unknown effect", effect)
+}
+
+// begin prepares the workspace and records that this worker executes the run. A
+// run that cannot be given a workspace has begun and failed.
+func (a *attempt) begin(ctx context.Context, e run.Begin) error {
+	started := run.Started{
+		Kind: run.Orchestrator, Route: a.s.Route, WorkspaceID: workspace.ID(a.s.TaskID), WorkspacePath: a.s.WorkspacePath,
+		WorkerID: a.NodeID, Resume: e.Resume,
+	}
+	problem := a.openWorkspace(ctx, &started)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	a.stage(started)
+	if problem != nil {
+		a.stage(a.s.Failing(run.Fail{Reason: "workspace_unavailable", Message: problem.Error()})...)
+		return a.flush(ctx)
+	}
+	if a.s.Spec.ExecutionKind == run.KindAgentLoop && !a.s.Seeded {
+		a.stage(run.ConversationSeeded{Messages: a.seed()})
+	}
+	return nil
+}
+
+func (a *attempt) openWorkspace(ctx context.Context, started *run.Started) error {
+	if started.WorkspacePath == "" {
+		path, err := a.Workspaces.Prepare(ctx, a.s)
+		if err != nil {
+			return err
+		}
+		started.WorkspacePath = path
+	}
+	root, err := os.OpenRoot(started.WorkspacePath)
+	if err != nil {
+		return fmt.Errorf("the run's workspace is gone: %w", err)
+	}
+	if a.root != nil {
+		a.root.Close()
+	}
+	a.root = root
+	return nil
+}
+
+// ask parks the run before calls that need a person's yes.
+func (a *attempt) ask(ctx context.Context, e run.Ask) error {
+	var lines []string
+	incomplete := false
+	for _, c := range e.Calls {
+		p := a.prepare(c)
+		if p.err != nil {
+			lines, incomplete = append(lines, "unrecognized tool call"), true
+			continue
+		}
+		lines, incomplete = append(lines, p.Line), incomplete || !p.Complete
+	}
+	a.stage(a.s.RequestApproval(e, lines, incomplete)...)
+	return a.flush(ctx)
+}
+
+func (a *attempt) block(e run.Block) {
+	ruling := run.RulingOf(e.Verdict)
+	settled := a.refusal(e.Call, e.Index, run.OutcomeBlocked, e.Verdict.Reason)
+	settled.Title = e.Call.Name + " (blocked)"
+	settled.ErrorKind = "sandbox_policy_denied"
+	settled.Output = map[string]any{"blocked": true, "policy": e.Verdict.Policy, "reason": e.Verdict.Reason}
+	settled.Ruling = &ruling
+	a.stage(run.ToolBlocked{
+		ToolCallID: e.Call.ID, ToolName: e.Call.Name, Kind: "builtin", Result: "blocked",
+		Policy: e.Verdict.Policy, Reason: e.Verdict.Reason, Ruling: ruling,
+	}, settled)
+}
+
+// refusal settles a call that is not dispatched.
+func (a *attempt) refusal(c run.ToolCall, index int64, o run.Outcome, reason string) run.DispatchSettled {
+	text := c.Name + ": " + reason
+	return run.DispatchSettled{
+		ModelCallIndex: index, ToolCallID: c.ID, ToolName: c.Name, StepID: a.s.NextStepID(), Outcome: o,
+		Result: event.NewText(text), ToolError: true, Title: c.Name + " (failed)", Error: text,
+		Input: map[string]any{"tool": c.Name, "tool_call_id": c.ID, "model_call_index": index},
+	}
+}
+
+// unknown settles an intent whose result nobody has. It is never run again.
+func unknown(i run.DispatchIntended) run.DispatchSettled {
+	text := fmt.Sprintf("%s: outcome unknown. The runtime stopped after this call was dispatched and before its result was recorded, "+
+		"so its effect may have happened, in part or in full. It was not run again; check before you repeat it.", i.ToolName)
+	return run.DispatchSettled{
+		ModelCallIndex: i.ModelCallIndex, ToolCallID: i.ToolCallID, ToolName: i.ToolName, StepID: i.StepID, Outcome: run.OutcomeUnknown,
+		Result: event.NewText(text), ToolError: true, Title: i.ToolName + " (outcome unknown)", Error: text,
+		ErrorKind: "tool_dispatch_outcome_unknown",
+		Output:    map[string]any{"recovery_result_missing": true, "automatic_replay_denied": true},
+	}
+}
+
+// gitSummary records what changed in a workspace that is a git repository.
+func (a *attempt) gitSummary(ctx context.Context) []event.Payload {
+	if a.s.WorkspacePath == "" || !gitrepo.Inside(a.s.WorkspacePath) {
+		return nil
+	}
+	changes, err := gitrepo.Changes(context.WithoutCancel(ctx), a.s.WorkspacePath)
+	if err != nil {
+		a.Log.Warn("summarize changes", "run_id", a.s.ID, "error", err)
+		return nil
+	}
+	if len(changes.Files) == 0 {
+		return nil
+	}
+	content, err := json.Marshal(struct {
+		WorkspacePath string `json:"workspace_path"`
+		gitrepo.Summary
+	}{a.s.WorkspacePath, changes})
+	if err != nil {
+		a.Log.Warn("summarize changes", "run_id", a.s.ID, "error", err)
+		return nil
+	}
+	return []event.Payload{run.ArtifactRecorded{
+		ArtifactID: ident.Derive("artifact", a.s.ID, fmt.Sprint(a.s.Version), "git-summary"), Kind: "git_summary", Name: "git-changes.json",
+		Description: "Files changed in the workspace", MIMEType: "application/json", Status: "ready", Content: event.NewText(string(content)),
+	}}
+}
+
+// tool returns the handler's environment for one call.
+func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
+	return &tools.Env{
+		Root: a.root, RootPath: a.s.WorkspacePath, RunID: a.s.ID, TaskID: a.s.TaskID, StepID: stepID, ToolCallID: c.ID, ToolName: c.Name,
+		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), Settings: a.Settings,
+		Emit:     a.emit,
+		Artifact: a.findArtifact,
+	}
+}

@@ -1,0 +1,85 @@
+package worker
+
+import (
+	"strings"
+	"sync"
+	"time"
+)
+
+// Partial text is announced when this much has gathered or this long has passed.
+const (
+	progressBytes = 24
+	progressEvery = 100 * time.Millisecond
+)
+
+// Progress holds the half-finished answers of running model calls. It is passing
+// news: nothing decides on it, and it is gone when the answer is in the log.
+type Progress struct {
+	mu   sync.Mutex
+	runs map[string]*partial
+}
+
+type partial struct {
+	text      strings.Builder
+	version   int64
+	shown     int // bytes announced
+	announced time.Time
+	changed   chan struct{} // closed and replaced at each announcement
+}
+
+func newProgress() *Progress { return &Progress{runs: map[string]*partial{}} }
+
+func (p *Progress) entry(runID string) *partial {
+	e := p.runs[runID]
+	if e == nil {
+		e = &partial{changed: make(chan struct{})}
+		p.runs[runID] = e
+	}
+	return e
+}
+
+// Partial returns the text so far of the run's model call and a number that grows
+// with each announcement; "" if no answer is arriving.
+func (p *Progress) Partial(runID string) (text string, version int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.runs[runID]; e != nil {
+		return e.text.String(), e.version
+	}
+	return "", 0
+}
+
+// Changed returns a channel that is closed when the run's partial text has grown
+// or has become part of the log.
+func (p *Progress) Changed(runID string) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.entry(runID).changed
+}
+
+func (p *Progress) add(runID, delta string, now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.entry(runID)
+	e.text.WriteString(delta)
+	if e.text.Len()-e.shown >= progressBytes || now.Sub(e.announced) >= progressEvery {
+		e.announce(now)
+	}
+}
+
+func (e *partial) announce(now time.Time) {
+	e.version++
+	e.shown, e.announced = e.text.Len(), now
+	close(e.changed)
+	e.changed = make(chan struct{})
+}
+
+// drop forgets the run's text and wakes who waits for more of it.
+func (p *Progress) drop(runID string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e := p.runs[runID]; e != nil {
+		close(e.changed)
+		delete(p.runs, runID)
+	}
+}
