@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -127,4 +128,11 @@ func (c *Client) RebuildProjections(ctx context.Context, name string) ([]Project
 
 func runPath(task, run string) string {
 	return "/tasks/" + url.PathEscape(task) + "/runs/" + url.PathEscape(run)
+}
+
+// Raw reads what stands at a path below /hecate/v1, as it comes.
+func (c *Client) Raw(ctx context.Context, path string) (json.RawMessage, error) {
+	var out json.RawMessage
+	_, err := c.call(ctx, http.MethodGet, path, nil, &out)
+	return out, err
 }

@@ -48,9 +48,18 @@ type Run struct {
 	WorkspacePath  string     `json:"workspace_path"`
 	ModelCallCount int        `json:"model_call_count"`
 	CostMicroUSD   int64      `json:"total_cost_micros_usd"`
+	CostKnown      *bool      `json:"cost_known"` // nil: the server does not say
 	LastError      string     `json:"last_error"`
 	StartedAt      *time.Time `json:"started_at"`
 	FinishedAt     *time.Time `json:"finished_at"`
+}
+
+// Known reports whether the run's cost is all that it cost.
+func (r Run) Known() bool {
+	if r.CostKnown == nil {
+		return r.CostMicroUSD > 0
+	}
+	return *r.CostKnown
 }
 
 // Terminal reports whether a run with this status has ended for good.
@@ -79,6 +88,7 @@ type Artifact struct {
 	Kind    string `json:"kind"`
 	Name    string `json:"name"`
 	Path    string `json:"path"`
+	Status  string `json:"status"`
 	Content string `json:"content_text"`
 }
 

@@ -19,13 +19,14 @@ type Live struct {
 	calls   map[string]Call     // proposed, by tool call id
 	shells  map[string]*command // running commands, by tool call id
 	settled map[string]bool     // calls whose end is on the screen
-	root    string              // the workspace, cut off from paths
 	header  int64               // the model call whose header is written
 	started time.Time           // when the latest model call began
 	held    string              // text of the model that may turn out to be the answer
 	waiting string
 	since   time.Time
 
+	// Workspace is the directory that the run works in, once it is known.
+	Workspace string
 	// Answer is the model's final answer, once there is one.
 	Answer string
 	// CostMicroUSD is what the run has cost so far; CostKnown is false if some of it is not known.
@@ -133,8 +134,8 @@ func (l *Live) runEvent(e client.Event) {
 	d := decode[lifecycle](e)
 	switch e.Type {
 	case "run.started":
-		if l.root == "" && d.Workspace != "" {
-			l.root = d.Workspace
+		if l.Workspace == "" && d.Workspace != "" {
+			l.Workspace = d.Workspace
 			l.line(l.style.Dim("·"), l.style.Dim("workspace "+terminal.Line(d.Workspace)), "")
 		}
 	case "run.finished", "run.failed", "run.cancelled":
@@ -203,8 +204,8 @@ func (l *Live) plain(text string) {
 
 // shortPath cuts the workspace off: every path of a run begins with it.
 func (l *Live) shortPath(path string) string {
-	if l.root != "" {
-		if rel, err := filepath.Rel(l.root, path); err == nil && filepath.IsLocal(rel) {
+	if l.Workspace != "" {
+		if rel, err := filepath.Rel(l.Workspace, path); err == nil && filepath.IsLocal(rel) {
 			path = rel
 		}
 	}

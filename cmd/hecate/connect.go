@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"hecate/cmd/hecate/internal/client"
+)
+
+// serverFlags names the server that a command works with.
+type serverFlags struct {
+	Server string `env:"HECATE_BASE_URL" placeholder:"URL" help:"Address of the server. Default: the one that runs on this machine."`
+}
+
+// usualServer is where "hecate serve" listens if nothing else is configured.
+const usualServer = "http://127.0.0.1:8765"
+
+// connect returns a client of a server that answers.
+func (f serverFlags) connect(ctx context.Context, a *app) (*client.Client, error) {
+	c, err := f.find(ctx, a)
+	if err == nil && c == nil {
+		err = advise(errors.New("no Hecate server is running on this machine"),
+			"start one:   hecate serve\nname another: --server URL, or HECATE_BASE_URL")
+	}
+	return c, err
+}
+
+// find is connect that returns nil if no server was named and none is running.
+func (f serverFlags) find(ctx context.Context, a *app) (*client.Client, error) {
+	if f.Server != "" {
+		c, err := client.New(f.Server, a.getenv("HECATE_RUNTIME_TOKEN"), nil)
+		if err != nil {
+			return nil, usage(err)
+		}
+		if _, err := c.Health(ctx); err != nil {
+			return nil, advise(fmt.Errorf("reach the server at %s: %w", f.Server, err), "check --server and HECATE_BASE_URL, or start one: hecate serve")
+		}
+		return c, nil
+	}
+	for _, base := range a.localServers() {
+		c, err := client.New(base, a.getenv("HECATE_RUNTIME_TOKEN"), nil)
+		if err != nil {
+			continue
+		}
+		if _, err := c.Health(ctx); err == nil {
+			return c, nil
+		}
+	}
+	return nil, nil
+}
+
+// reader is connect for commands that only look: without a server they look into
+// the data directory of "hecate run". The returned function ends the looking.
+func (f serverFlags) reader(ctx context.Context, a *app) (*client.Client, func(), error) {
+	c, err := f.find(ctx, a)
+	if err != nil || c != nil {
+		return c, func() {}, err
+	}
+	for _, dir := range a.dataDirs() {
+		if _, err := os.Stat(filepath.Join(dir, "hecate.db")); err != nil {
+			continue
+		}
+		local, err := a.startLocal(ctx, dir, nil)
+		if err != nil {
+			return nil, nil, err
+		}
+		// What was asked for is on the screen by then; a bad end is the log's matter.
+		return local.Client, func() { _ = local.close() }, nil
+	}
+	c, err = f.connect(ctx, a)
+	return c, func() {}, err
+}
+
+// localServers lists where a server of this machine may be: what data directories
+// say, then the usual port.
+func (a *app) localServers() []string {
+	var out []string
+	for _, dir := range a.dataDirs() {
+		raw, err := os.ReadFile(filepath.Join(dir, "hecate.runtime.json"))
+		if err != nil {
+			continue
+		}
+		var running struct {
+			BaseURL string `json:"base_url"`
+		}
+		// The token goes to whoever is named here, and the file may stand in a
+		// directory that somebody else filled: only this machine is believed.
+		if json.Unmarshal(raw, &running) == nil && isLoopback(running.BaseURL) {
+			out = append(out, running.BaseURL)
+		}
+	}
+	if a.usualServer != "" {
+		out = append(out, a.usualServer)
+	}
+	return out
+}
+
+// dataDirs lists the data directories to look into, the likeliest first.
+func (a *app) dataDirs() []string {
+	if dir := a.getenv("HECATE_DATA_DIR"); dir != "" {
+		return []string{dir}
+	}
+	return []string{".data", a.userDataDir()}
+}
+
+// userDataDir is where run keeps its log if HECATE_DATA_DIR names no other place.
+func (a *app) userDataDir() string {
+	if dir := a.getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "hecate")
+	}
+	return filepath.Join(a.getenv("HOME"), ".local", "share", "hecate")
+}
+
+func isLoopback(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" {
+		return false
+	}
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,25 @@
+package main
+
+import "hecate/runtime/model/scripted"
+
+// demoScript is the model of the demo: what a good one would say and do here. Its
+// prices are invented and sent the way providers send theirs.
+func demoScript(testCommand string) *scripted.Server {
+	reply := func(text string, in, out, costMicroUSD int64, calls ...scripted.Call) scripted.Reply {
+		return scripted.Reply{Text: text, Calls: calls, Usage: &[2]int64{in, out}, Cost: &costMicroUSD, DelayMS: 300}
+	}
+	type args = map[string]any
+	return scripted.New(scripted.Script{ByTurn: true, Replies: []scripted.Reply{
+		reply("First I look at the package and at what its test expects.", 1184, 96, 2_310,
+			scripted.ToolCall("call_1", "list_dir", args{"path": "."}),
+			scripted.ToolCall("call_2", "read_file", args{"path": "median.go"}),
+			scripted.ToolCall("call_3", "grep", args{"pattern": "want", "path": "."})),
+		reply("With an even number of values the code takes the upper one of the two in the middle; its own comment says it is their mean. I change that and nothing else.", 1672, 148, 3_420,
+			scripted.ToolCall("call_4", "file_edit", args{"path": "median.go", "old_text": demoBug, "new_text": demoFix})),
+		reply("Now the project's own tests.", 1905, 41, 3_010,
+			scripted.ToolCall("call_5", "shell_exec", args{"command": testCommand})),
+		reply("They pass. A last look at the whole change.", 2034, 38, 3_180,
+			scripted.ToolCall("call_6", "git_diff", args{})),
+		reply("The tests pass now. Median took the upper of the two middle values when their number is even; it returns their mean now, as its comment says. Only median.go changed.", 2260, 64, 3_730),
+	}})
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
+	"hecate/cmd/hecate/internal/terminal"
+)
+
+// follower watches one run, asks where it waits for a person, and ends it on Ctrl-C
+// or at a time limit. All of it happens in one goroutine; only the feed and the
+// terminal's input are read by others.
+type follower struct {
+	a      *app
+	server *client.Client
+	yes    bool
+	json   bool
+	lost   <-chan error // the server of our own ended; nil for another's
+
+	out    *terminal.Screen
+	live   *show.Live
+	ask    *terminal.Screen // where questions are asked
+	asks   terminal.Style
+	typed  *prompter      // nil: nobody is there to answer
+	open   *show.Question // what is being asked
+	cancel string         // why the run was cancelled by us, "" if it was not
+
+	task, run string
+	created   time.Time
+	result    runResult
+}
+
+func newFollower(a *app, server *client.Client, yes, asJSON bool) *follower {
+	f := &follower{a: a, server: server, yes: yes, json: asJSON, out: terminal.NewScreen(a.out, a.outStyle)}
+	f.live = show.NewLive(f.out, a.outStyle)
+	f.ask, f.asks = f.out, a.outStyle
+	if asJSON {
+		f.live = show.NewLive(io.Discard, terminal.Style{})
+	}
+	if asJSON || a.outStyle.Columns == 0 { // what is asked must not end up in a file
+		f.ask, f.asks = terminal.NewScreen(a.err, a.errStyle), a.errStyle
+	}
+	if a.inTTY {
+		f.typed = newPrompter(a.in, a.dropTyped)
+	}
+	return f
+}
+
+// start creates the task, starts it and follows the run to its end.
+func (f *follower) start(ctx context.Context, t client.NewTask, limit time.Duration) (runResult, error) {
+	task, position, err := f.server.CreateTask(ctx, t)
+	if err != nil {
+		return runResult{}, fmt.Errorf("create the task: %w", err)
+	}
+	run, err := f.server.StartTask(ctx, task.ID)
+	if err != nil {
+		return runResult{}, fmt.Errorf("start the task: %w", err)
+	}
+	f.task, f.run = task.ID, run.ID
+	f.result = runResult{TaskID: task.ID, RunID: run.ID}
+	if !f.json {
+		fmt.Fprintln(f.out, f.a.outStyle.Dim("· task "+terminal.Line(task.ID)+" · run "+terminal.Line(run.ID)))
+	}
+	if err := f.follow(ctx, position, limit); err != nil {
+		return runResult{}, err
+	}
+	return f.result, nil
+}
+
+// feedItem is what the feed delivers: an event, or why there are no more.
+type feedItem struct {
+	event client.Event
+	err   error
+}
+
+func (f *follower) follow(ctx context.Context, after int64, limit time.Duration) error {
+	ctx, stop := context.WithCancel(ctx)
+	events := make(chan feedItem)
+	var reading sync.WaitGroup
+	reading.Go(func() { f.readFeed(ctx, after, events) })
+	defer reading.Wait()
+	defer stop()
+
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	var timeUp <-chan time.Time
+	if limit > 0 {
+		timer := time.NewTimer(limit)
+		defer timer.Stop()
+		timeUp = timer.C
+	}
+	var answers <-chan answer
+	if f.typed != nil {
+		answers = f.typed.lines
+	}
+	for {
+		select {
+		case item := <-events:
+			if item.err != nil {
+				return fmt.Errorf("follow run %s: %w", f.run, item.err)
+			}
+			if done, err := f.event(ctx, item.event); done || err != nil {
+				return err
+			}
+		case a := <-answers:
+			f.answered(ctx, f.typed.take(a))
+		case <-f.a.interrupt:
+			if f.result.Interrupted {
+				f.leave()
+				return nil
+			}
+			f.result.Interrupted = true
+			f.cancelRun(ctx, "interrupted on the terminal", "cancelling the run; Ctrl-C again leaves at once")
+		case err := <-f.lost:
+			return fmt.Errorf("the server ended by itself, see hecate.log in its data directory: %w", errors.Join(err, errServerEnded))
+		case <-timeUp:
+			f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run")
+		case <-tick.C:
+			f.status()
+		}
+	}
+}
+
+var errServerEnded = errors.New("server ended")
+
+func (f *follower) readFeed(ctx context.Context, after int64, to chan<- feedItem) {
+	for e, err := range f.server.Events(ctx, f.task, after) {
+		select {
+		case to <- feedItem{e, err}:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// event handles one event and reports whether it was the run's last.
+func (f *follower) event(ctx context.Context, e client.Event) (bool, error) {
+	if e.RunID != f.run {
+		return false, nil
+	}
+	if f.created.IsZero() {
+		f.created = e.OccurredAt
+	}
+	if f.json {
+		fmt.Fprintf(f.a.out, "%s\n", e.Raw)
+	}
+	f.live.Event(e)
+	switch e.Type {
+	case "approval.requested":
+		return false, f.question(ctx, show.QuestionOf(e))
+	case "approval.resolved":
+		if f.open != nil {
+			f.open = nil
+			fmt.Fprintln(f.ask, "\n  answered elsewhere")
+		}
+	case "run.finished", "run.failed", "run.cancelled":
+		f.ended(ctx, e)
+		return true, nil
+	}
+	return false, nil
+}
+
+// status shows what the run is doing, on a terminal, while nothing else happens.
+func (f *follower) status() {
+	if f.json || f.open != nil {
+		return
+	}
+	what, since := f.live.Waiting()
+	if what == "" {
+		return
+	}
+	f.out.Status(fmt.Sprintf("… %s  %s", what, show.Duration(time.Since(since).Truncate(time.Second))))
+}
+
+// cancelRun asks the server to cancel; the run.cancelled event ends the following.
+func (f *follower) cancelRun(ctx context.Context, reason, say string) {
+	if f.cancel != "" {
+		return
+	}
+	f.cancel, f.open = reason, nil
+	fmt.Fprintf(f.ask, "\n%s %s\n", f.asks.Yellow("!"), say)
+	if _, err := f.server.CancelRun(ctx, f.task, f.run, reason); err != nil {
+		f.cancel = ""
+		fmt.Fprintf(f.ask, "%s cancel the run: %s\n", f.asks.Red("✗"), terminal.Line(err.Error()))
+	}
+}
+
+// leave ends the following without the run having ended.
+func (f *follower) leave() {
+	f.result.left = true
+	f.result.Status = "unknown"
+	f.result.ExitCode = exitInterrupted
+	f.account()
+}

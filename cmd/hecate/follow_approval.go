@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
+	"hecate/cmd/hecate/internal/terminal"
+)
+
+const choice = "  y approve · n reject and end the run: "
+
+// question handles an approval that waits: by flag, by a person, or by giving up.
+func (f *follower) question(ctx context.Context, q show.Question) error {
+	if f.cancel != "" {
+		return nil // the run is on its way out
+	}
+	bundle := f.live.Bundle(f.run)
+	byFlag := f.yes && yesOpens(q)
+	if !f.json || f.typed != nil && !byFlag {
+		f.out.Status("")
+		q.Write(f.ask, f.asks, bundle)
+	}
+	switch {
+	case byFlag:
+		return f.resolve(ctx, q, "approve", "--yes")
+	case f.typed != nil:
+		f.open = &q
+		f.typed.ask(f.ask, f.asks.Bold(choice))
+	default:
+		f.refuse(ctx, q, bundle)
+	}
+	return nil
+}
+
+// openedByYes are the rules that --yes answers: what the operator's own policies ask
+// about. What asks for another reason wants a person each time.
+var openedByYes = map[string]bool{"": true, "runtime-policy": true, "level-2": true}
+
+func yesOpens(q show.Question) bool {
+	for _, c := range q.Calls {
+		if q.Asks(c.ToolCallID) && !openedByYes[c.Ruling.Rule] {
+			return false
+		}
+	}
+	return true
+}
+
+// refuse ends a run that needs an answer where nobody can give one.
+func (f *follower) refuse(ctx context.Context, q show.Question, b *show.Bundle) {
+	if b == nil || len(b.Calls) == 0 {
+		f.result.Refused = append(f.result.Refused, q.Reason)
+	} else {
+		for _, c := range b.Calls {
+			if q.Asks(c.ID) {
+				f.result.Refused = append(f.result.Refused, c.Summary())
+			}
+		}
+	}
+	f.cancelRun(ctx, "approval needed, and nobody was there to answer", "an approval is needed and nobody can give it here; cancelling the run")
+}
+
+// answered handles a line that was typed.
+func (f *follower) answered(ctx context.Context, a answer) {
+	if f.open == nil {
+		return // typed while nothing was asked
+	}
+	q := *f.open
+	switch a {
+	case answerYes:
+		f.open = nil
+		f.resolveOrAsk(ctx, q, "approve")
+	case answerNo:
+		f.open = nil
+		f.result.Rejected = true
+		f.resolveOrAsk(ctx, q, "reject")
+	case answerNone:
+		f.open, f.typed = nil, nil
+		f.refuse(ctx, q, f.live.Bundle(f.run))
+	case answerUnclear:
+		f.typed.ask(f.ask, "  please type y or n.\n"+f.asks.Bold(choice))
+	}
+}
+
+// resolveOrAsk asks again if the answer did not get through.
+func (f *follower) resolveOrAsk(ctx context.Context, q show.Question, decision string) {
+	if err := f.resolve(ctx, q, decision, ""); err != nil {
+		f.result.Rejected = false
+		fmt.Fprintf(f.ask, "%s %s\n", f.asks.Red("✗"), terminal.Line(err.Error()))
+		f.open = &q
+		f.typed.ask(f.ask, f.asks.Bold(choice))
+	}
+}
+
+// resolve sends the answer, bound to what was shown.
+func (f *follower) resolve(ctx context.Context, q show.Question, decision, note string) error {
+	_, err := f.server.Resolve(ctx, f.task, q.ApprovalID, client.Answer{Decision: decision, Note: note, Digest: shownDigest(q, f.live.Bundle(f.run))})
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusConflict {
+		f.result.Rejected = false
+		fmt.Fprintf(f.ask, "%s %s\n", f.asks.Yellow("!"), terminal.Line(refused.Error()))
+		return nil // somebody else was faster; the feed tells with what
+	}
+	if err != nil {
+		return fmt.Errorf("answer approval %s: %w", q.ApprovalID, err)
+	}
+	return nil
+}
+
+// shownDigest binds an answer to what was shown. It is empty if the server shows the
+// arguments in another form than the one the digest is made of: the answer then
+// names the approval alone, which is about one bundle only.
+func shownDigest(q show.Question, b *show.Bundle) string {
+	if b != nil && b.Digest() == q.Digest {
+		return q.Digest
+	}
+	return ""
+}

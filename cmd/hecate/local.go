@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"hecate/cmd/hecate/internal/client"
+)
+
+// closeTimeout is how long a server of our own may take to end.
+const closeTimeout = 15 * time.Second
+
+// localServer is a server inside this process, for one command.
+type localServer struct {
+	*client.Client
+	node runningNode
+	log  *os.File
+	lost chan error // the node ended by itself
+}
+
+// startLocal starts a server whose environment is ours with settings over it. Its
+// log goes to a file in the data directory, so that it does not disturb the screen.
+func (a *app) startLocal(ctx context.Context, dataDir string, settings map[string]string) (*localServer, error) {
+	if err := os.MkdirAll(dataDir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the data directory: %w", err)
+	}
+	log, err := os.OpenFile(filepath.Join(dataDir, "hecate.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the server's log: %w", err)
+	}
+	environ := a.environWith(settings, map[string]string{"HECATE_ADDRESS": "127.0.0.1:0", "HECATE_DATA_DIR": dataDir})
+	node, err := a.start(ctx, environ, slog.New(slog.NewJSONHandler(log, nil)))
+	if err != nil {
+		log.Close()
+		return nil, fmt.Errorf("start a server: %w", err)
+	}
+	s := &localServer{node: node, log: log, lost: make(chan error, 1)}
+	if s.Client, err = client.New(node.BaseURL(), a.getenv("HECATE_RUNTIME_TOKEN"), nil); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	go func() { s.lost <- node.Wait() }() // ends with the node, which close waits for
+	return s, nil
+}
+
+// environWith returns our environment with each set of settings over what is before it.
+func (a *app) environWith(settings ...map[string]string) []string {
+	merged := map[string]string{}
+	for _, set := range settings {
+		for name, value := range set {
+			merged[name] = value
+		}
+	}
+	var out []string
+	for _, entry := range a.environ {
+		name, _, _ := strings.Cut(entry, "=")
+		if _, replaced := merged[name]; !replaced {
+			out = append(out, entry)
+		}
+	}
+	for name, value := range merged {
+		out = append(out, name+"="+value)
+	}
+	return out
+}
+
+// close ends the server and waits for it.
+func (s *localServer) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	err := s.node.Close(ctx)
+	return errors.Join(err, s.log.Close())
+}
+
+// busy counts the runs that would be left hanging if the server ended now.
+func (s *localServer) busy(ctx context.Context) int {
+	n := 0
+	for _, status := range []string{"queued", "running"} {
+		if tasks, err := s.Tasks(ctx, 0, status); err == nil {
+			n += len(tasks)
+		}
+	}
+	return n
+}
+
+// whileUsed waits until no run of somebody else uses the server, or for Ctrl-C: another
+// hecate run in a second terminal shares a server that it finds.
+func (s *localServer) whileUsed(ctx context.Context, a *app) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	told := false
+	for {
+		n := s.busy(ctx)
+		if n == 0 {
+			return
+		}
+		if !told {
+			told = true
+			fmt.Fprintf(a.err, "%d more runs use this server; it ends with them. Ctrl-C ends it now, and they go on when a server starts again.\n", n)
+		}
+		select {
+		case <-a.interrupt:
+			return
+		case <-s.lost:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// untilInterrupted keeps the server running for somebody who wants to look around.
+func (s *localServer) untilInterrupted(a *app) {
+	fmt.Fprintf(a.err, "the server stays at %s until Ctrl-C\n", s.BaseURL())
+	select {
+	case <-a.interrupt:
+	case <-s.lost:
+	}
+}

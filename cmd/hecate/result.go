@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
+	"hecate/cmd/hecate/internal/terminal"
+)
+
+// runResult is what came of a run; --json prints it as the last line.
+type runResult struct {
+	TaskID         string        `json:"task_id"`
+	RunID          string        `json:"run_id"`
+	Status         string        `json:"status"` // completed, failed, cancelled, or unknown if we left before the end
+	ExitCode       int           `json:"exit_code"`
+	Answer         string        `json:"answer"`
+	Error          string        `json:"error,omitempty"`
+	Files          []changedFile `json:"files"`
+	CostMicroUSD   int64         `json:"cost_micros_usd"`
+	CostKnown      bool          `json:"cost_known"` // false: the cost above is a lower bound
+	DurationMS     int64         `json:"duration_ms"`
+	ModelCallCount int64         `json:"model_call_count"`
+	WorkspacePath  string        `json:"workspace_path,omitempty"`
+	Refused        []string      `json:"refused,omitempty"`     // calls that nobody could approve
+	Rejected       bool          `json:"rejected,omitempty"`    // by the person at the terminal
+	Interrupted    bool          `json:"interrupted,omitempty"` // by Ctrl-C
+
+	left bool // the run may still be going on
+}
+
+// changedFile is a file that differs from what the run began with.
+type changedFile struct {
+	Path   string `json:"path"`
+	Status string `json:"status"` // as git says it, such as M or ??; or a patch's status
+}
+
+// ended gathers the result at the run's last event.
+func (f *follower) ended(ctx context.Context, e client.Event) {
+	var last struct {
+		Calls   int64  `json:"model_call_count"`
+		Message string `json:"message"`
+		Reason  string `json:"reason"`
+	}
+	_ = json.Unmarshal(e.Data, &last) // members that are absent or odd stay empty
+	r := &f.result
+	r.Status = map[string]string{"run.finished": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}[e.Type]
+	r.ModelCallCount, r.Error = last.Calls, last.Message
+	if e.Type == "run.cancelled" {
+		r.Error = last.Reason
+	}
+	r.DurationMS = e.OccurredAt.Sub(f.created).Milliseconds()
+	f.account()
+	f.changes(ctx)
+	switch {
+	case r.Interrupted && r.Status != "completed":
+		r.ExitCode = exitInterrupted
+	case r.Status == "completed":
+		r.ExitCode = exitCompleted
+	case r.Rejected || len(r.Refused) > 0:
+		r.ExitCode = exitRefused
+	case r.Status == "cancelled":
+		r.ExitCode = exitCancelled
+	default:
+		r.ExitCode = exitFailed
+	}
+}
+
+func (f *follower) account() {
+	f.result.Answer = f.live.Answer
+	f.result.CostMicroUSD, f.result.CostKnown = f.live.CostMicroUSD, f.live.CostKnown
+	f.result.WorkspacePath = f.live.Workspace
+}
+
+// How long to wait until the lists that clients read have reached the run's end.
+const (
+	settleTries = 40
+	settlePause = 50 * time.Millisecond
+)
+
+// changes asks which files changed. A run that cannot be asked about any more is
+// no reason to lose the rest of the result.
+func (f *follower) changes(ctx context.Context) {
+	f.result.Files = []changedFile{}
+	for range settleTries {
+		run, err := f.server.Run(ctx, f.task, f.run)
+		if err != nil || client.Terminal(run.Status) {
+			break
+		}
+		time.Sleep(settlePause)
+	}
+	artifacts, err := f.server.Artifacts(ctx, f.task, f.run)
+	if err != nil {
+		fmt.Fprintf(f.ask, "%s list the changed files: %s\n", f.asks.Yellow("!"), terminal.Line(err.Error()))
+		return
+	}
+	f.result.Files = changedFiles(artifacts, f.result.WorkspacePath)
+}
+
+// changedFiles reads git's summary if there is one, else the patches.
+func changedFiles(artifacts []client.Artifact, root string) []changedFile {
+	out := []changedFile{}
+	seen := map[string]bool{}
+	for _, a := range artifacts { // newest first
+		if a.Kind == "git_summary" {
+			var summary struct{ Files []changedFile }
+			if json.Unmarshal([]byte(a.Content), &summary) == nil {
+				return append(out, summary.Files...)
+			}
+		}
+	}
+	for _, a := range artifacts {
+		if a.Kind == "patch" && !seen[a.Path] {
+			seen[a.Path] = true
+			out = append(out, changedFile{Path: strings.TrimPrefix(strings.TrimPrefix(a.Path, root), "/"), Status: a.Status})
+		}
+	}
+	return out
+}
+
+// conclude prints the result.
+func (f *follower) conclude(r runResult) error {
+	if f.json {
+		line, err := json.Marshal(map[string]any{"object": "run_result", "data": r})
+		if err != nil {
+			return fmt.Errorf("encode the result: %w", err)
+		}
+		_, err = fmt.Fprintf(f.a.out, "%s\n", line)
+		return err
+	}
+	st := f.a.outStyle
+	if r.Answer != "" {
+		fmt.Fprintln(f.out)
+		for _, line := range terminal.Wrap(terminal.Text(strings.TrimSpace(r.Answer)), show.TextColumns(st)) {
+			fmt.Fprintln(f.out, line)
+		}
+	}
+	if len(r.Files) > 0 {
+		fmt.Fprintln(f.out, "\n"+st.Bold("changed files"))
+		for _, file := range r.Files {
+			fmt.Fprintf(f.out, "  %-2s %s\n", terminal.Line(file.Status), terminal.Line(file.Path))
+		}
+	}
+	fmt.Fprintln(f.out)
+	f.verdict(r)
+	return nil
+}
+
+// verdict is the last lines: how it went, what it cost and where to look.
+func (f *follower) verdict(r runResult) {
+	st := f.a.outStyle
+	mark, text := st.Red("✗"), st.Bold(r.Status)
+	switch {
+	case r.Status == "completed":
+		mark = st.Green("✓")
+	case r.left:
+		mark, text = st.Yellow("!"), "left before the end; the run may still be going on"
+	case r.Error != "":
+		text += ": " + terminal.Line(r.Error)
+	}
+	detail := []string{show.Count(r.ModelCallCount, "model call"), "cost " + show.Cost(r.CostMicroUSD, r.CostKnown)}
+	if r.left {
+		detail = detail[1:]
+	} else {
+		detail = append([]string{show.Duration(time.Duration(r.DurationMS) * time.Millisecond)}, detail...)
+	}
+	fmt.Fprintln(f.out, st.Row(mark+" "+text, strings.Join(detail, " · ")))
+	if len(r.Refused) > 0 {
+		fmt.Fprintln(f.out, "  refused, since nobody could answer:")
+		for _, call := range r.Refused {
+			fmt.Fprintln(f.out, "    "+call)
+		}
+		fmt.Fprintln(f.out, "  run it on a terminal, or with --yes, or change HECATE_TASK_APPROVAL_POLICIES of the server")
+	}
+	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"run", r.RunID}, {"history", "hecate log " + r.RunID}} {
+		if row[1] != "" {
+			fmt.Fprintf(f.out, "  %s %s\n", st.Dim(fmt.Sprintf("%-9s", row[0])), terminal.Line(row[1]))
+		}
+	}
+}

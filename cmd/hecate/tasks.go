@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
+	"hecate/cmd/hecate/internal/terminal"
+)
+
+// tasksCommand is "hecate tasks".
+type tasksCommand struct {
+	serverFlags
+	Task   string `arg:"" optional:"" help:"Show this task with its runs."`
+	Status string `placeholder:"STATUS" enum:",not_started,queued,running,awaiting_approval,completed,failed,cancelled" default:"" help:"List only tasks with this status."`
+	Limit  int    `default:"20" help:"List at most this many, newest first; 0 for all."`
+	JSON   bool   `name:"json" help:"Print the server's JSON."`
+}
+
+// Run does the command.
+func (c tasksCommand) Run(a *app) error {
+	ctx := context.Background()
+	if c.Limit < 0 {
+		return usage(errors.New("--limit must not be negative"))
+	}
+	server, done, err := c.reader(ctx, a)
+	if err != nil {
+		return err
+	}
+	defer done()
+	switch {
+	case c.JSON:
+		path := "/tasks?limit=" + strconv.Itoa(c.Limit) + "&status=" + url.QueryEscape(c.Status)
+		if c.Task != "" {
+			path = "/tasks/" + url.PathEscape(c.Task)
+		}
+		return printJSON(ctx, a, server, path)
+	case c.Task != "":
+		return showTask(ctx, a, server, c.Task)
+	}
+	tasks, err := server.Tasks(ctx, c.Limit, c.Status)
+	if err != nil {
+		return fmt.Errorf("list tasks: %w", err)
+	}
+	if len(tasks) == 0 {
+		fmt.Fprintln(a.out, `no tasks yet; begin with: hecate run "what you want done"`)
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "TASK\tSTATUS\tCREATED\tTITLE")
+	for _, t := range tasks {
+		title := terminal.Cut(terminal.Line(t.Title), 50)
+		if t.PendingApprovals > 0 {
+			title += "  (waits for your approval)"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Line(t.ID), terminal.Line(t.Status), shortTime(t.CreatedAt), title)
+	}
+	return w.Flush()
+}
+
+func printJSON(ctx context.Context, a *app, server *client.Client, path string) error {
+	raw, err := server.Raw(ctx, path)
+	if err != nil {
+		return fmt.Errorf("ask the server: %w", err)
+	}
+	var indented strings.Builder
+	enc := json.NewEncoder(&indented)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(raw); err != nil {
+		return fmt.Errorf("print the answer: %w", err)
+	}
+	_, err = fmt.Fprint(a.out, indented.String())
+	return err
+}
+
+func showTask(ctx context.Context, a *app, server *client.Client, id string) error {
+	t, err := server.Task(ctx, id)
+	if err != nil {
+		return notFound(err, "task "+id, "hecate tasks")
+	}
+	runs, err := server.Runs(ctx, id)
+	if err != nil {
+		return fmt.Errorf("list the runs of task %s: %w", id, err)
+	}
+	fmt.Fprintf(a.out, "%s  %s\n", a.outStyle.Bold(terminal.Line(t.Title)), a.statusText(t.Status))
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, row := range [][2]string{
+		{"task", t.ID},
+		{"created", shortTime(t.CreatedAt)},
+		{"kind", strings.TrimSpace(t.ExecutionKind + " " + t.WorkspaceMode)},
+		{"directory", t.WorkingDirectory},
+		{"model", strings.Trim(t.LatestProvider+"/"+t.LatestModel, "/")},
+		{"error", t.LastError},
+	} {
+		if row[1] != "" {
+			fmt.Fprintf(w, "  %s\t%s\n", row[0], terminal.Line(row[1]))
+		}
+	}
+	if t.BudgetMicroUSD > 0 {
+		fmt.Fprintf(w, "  budget\t%s\n", show.Cost(t.BudgetMicroUSD, true))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, line := range terminal.Wrap(terminal.Text(t.Prompt), show.TextColumns(a.outStyle)-2) {
+		fmt.Fprintf(a.out, "  %s\n", line)
+	}
+	return showRuns(a, t, runs)
+}
+
+func showRuns(a *app, t client.Task, runs []client.Run) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\n#\tRUN\tSTATUS\tMODEL CALLS\tCOST\tTIME\tERROR")
+	for _, r := range runs {
+		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Number, terminal.Line(r.ID), terminal.Line(r.Status), r.ModelCallCount,
+			show.Cost(r.CostMicroUSD, r.Known()), runTime(r), terminal.Cut(terminal.Line(r.LastError), 60))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	next := "history: hecate log " + runs[0].ID
+	if t.PendingApprovals > 0 {
+		next = "it waits for you: hecate approvals " + t.ID
+	}
+	_, err := fmt.Fprintf(a.out, "\n%s\n", next)
+	return err
+}
+
+func (a *app) statusText(status string) string {
+	text := terminal.Line(status)
+	switch status {
+	case "completed":
+		return a.outStyle.Green(text)
+	case "failed", "cancelled":
+		return a.outStyle.Red(text)
+	case "awaiting_approval":
+		return a.outStyle.Yellow(text)
+	}
+	return text
+}
+
+func shortTime(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}
+
+func runTime(r client.Run) string {
+	if r.StartedAt == nil || r.FinishedAt == nil {
+		return ""
+	}
+	return show.Duration(r.FinishedAt.Sub(*r.StartedAt))
+}
+
+// notFound says where to look for an id that the server does not know.
+func notFound(err error, what, look string) error {
+	var refused *client.Error
+	if errors.As(err, &refused) && refused.Status == http.StatusNotFound {
+		return advise(fmt.Errorf("there is no %s", what), "see: "+look)
+	}
+	return fmt.Errorf("look up %s: %w", what, err)
+}
