@@ -1,0 +1,82 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"hecate/domain/ident"
+)
+
+// Files of the data directory that other programs know.
+const (
+	hostFile    = "hecate.runtime-host.json" // the stable id of this data directory
+	runtimeFile = "hecate.runtime.json"      // where the server is, while it runs
+)
+
+// hostID returns the stable id of a data directory and makes it at first use.
+func hostID(dir string) (string, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", fmt.Errorf("make the data directory: %w", err)
+	}
+	path := filepath.Join(dir, hostFile)
+	var host struct {
+		ID string `json:"runtime_host_id"`
+	}
+	raw, err := os.ReadFile(path)
+	switch {
+	case err == nil && json.Unmarshal(raw, &host) == nil && host.ID != "":
+		return host.ID, nil
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("read the host id: %w", err)
+	}
+	host.ID = ident.New("runtime")
+	return host.ID, writeJSON(path, host)
+}
+
+// writeRuntimeFile tells clients of this machine where the server is.
+func writeRuntimeFile(dir, baseURL, address string) error {
+	return writeJSON(filepath.Join(dir, runtimeFile), map[string]any{
+		"base_url": baseURL, "listen_addr": address, "pid": os.Getpid(), "updated_unix": time.Now().Unix(),
+	})
+}
+
+// removeRuntimeFile removes the file if it is this process's.
+func removeRuntimeFile(dir string) {
+	path := filepath.Join(dir, runtimeFile)
+	var f struct {
+		PID int `json:"pid"`
+	}
+	if raw, err := os.ReadFile(path); err == nil && json.Unmarshal(raw, &f) == nil && f.PID == os.Getpid() {
+		_ = os.Remove(path) // the next start writes it anew
+	}
+}
+
+// writeJSON replaces a file of the data directory, all or nothing.
+func writeJSON(path string, v any) error {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	tmp := path + ".tmp"
+	if err := os.WriteFile(tmp, append(raw, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.Rename(tmp, path)
+}
+
+// hostLabel is the machine's name, or the one that the operator chose.
+func hostLabel(c config) string {
+	if c.HostLabel != "" {
+		return c.HostLabel
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		return "localhost"
+	}
+	return name
+}
