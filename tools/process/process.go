@@ -1,0 +1,282 @@
+// Package process runs one command so that nothing of it stays behind.
+//
+// The command gets a session of its own, no terminal, an empty standard input and
+// a short list of environment variables. When it ends, runs out of time, writes
+// too much or is cancelled, every process that it started is ended too, also those
+// that detached themselves, and Run returns at once.
+//
+// On Linux a supervisor stands between this process and the command: this same
+// executable, started again in a mode that SuperviseIfAsked recognises. Orphans of
+// the command are handed to it by the kernel, so it can find and end them; and it
+// notices if this process dies and then ends everything. Elsewhere the command's
+// process group is ended, which misses what has left the group.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+)
+
+const (
+	killWait  = 900 * time.Millisecond // how long ended processes may take to be gone
+	drainWait = 200 * time.Millisecond // how long output may still be read after that
+	readSize  = 32 << 10
+)
+
+// The streams of a command.
+const (
+	Stdout = "stdout"
+	Stderr = "stderr"
+)
+
+// Command is what to run.
+type Command struct {
+	Argv      []string
+	Dir       string        // absolute
+	Env       []string      // nil: Environ()
+	Timeout   time.Duration // 0: none
+	OutputMax int64         // bytes of stdout and stderr together; 0: no limit
+	// Output is handed what the command writes, in order of arrival and never
+	// concurrently. It may block, which slows the command down. An error ends the command.
+	Output func(stream string, data []byte) error
+}
+
+// Result is how a command ended.
+type Result struct {
+	ExitCode  int    // -1 if it did not exit by itself
+	Signal    string // the name of the signal that ended it, if it was none of ours
+	TimedOut  bool
+	Cancelled bool
+	Truncated bool // it wrote more than OutputMax
+	Stdout    int64
+	Stderr    int64 // bytes handed to Output
+	Duration  time.Duration
+	Err       error // nil exactly if it exited with status 0
+}
+
+// ErrOutputLimit is the error of a command that wrote more than it may.
+type ErrOutputLimit struct{ Max int64 }
+
+func (e *ErrOutputLimit) Error() string {
+	return fmt.Sprintf("command output exceeded limit of %d bytes; configure HECATE_TASK_MAX_OUTPUT_BYTES to widen", e.Max)
+}
+
+// child is a started command.
+type child interface {
+	exited() <-chan status // one status; closed without one if the command was lost
+	gone() <-chan struct{} // closed when every process of the command has ended
+	kill()                 // ends every process of the command; returns at once
+	abandon()              // gives up on processes that would not go, and frees what is held
+}
+
+// status is how the command's own process ended.
+type status struct {
+	code   int
+	signal string
+	err    error // it could not be started
+}
+
+// Run runs c to its end. It returns within about a second after ctx is done, the
+// time is up or the command's own process has exited, whatever the command's
+// descendants do.
+func Run(ctx context.Context, c Command) Result {
+	begun := time.Now()
+	r := run(ctx, c)
+	r.Duration = time.Since(begun)
+	return r
+}
+
+func run(ctx context.Context, c Command) Result {
+	if err := ctx.Err(); err != nil {
+		return Result{ExitCode: -1, Cancelled: true, Err: err}
+	}
+	if c.Env == nil {
+		c.Env = Environ()
+	}
+	out, err := openOutput(c)
+	if err != nil {
+		return Result{ExitCode: -1, Err: err}
+	}
+	ch, err := start(c, out.writers)
+	out.closeWriters()
+	if err != nil {
+		out.finish(0)
+		return Result{ExitCode: -1, Err: fmt.Errorf("start %s: %w", c.Argv[0], plain(err))}
+	}
+	out.read()
+	r := wait(ctx, c, ch, out.failed)
+	out.finish(drainWait)
+	out.report(&r)
+	return r
+}
+
+// wait waits for the command or for a reason to end it.
+func wait(ctx context.Context, c Command, ch child, failed <-chan error) Result {
+	defer ch.abandon()
+	var timeUp <-chan time.Time
+	if c.Timeout > 0 {
+		t := time.NewTimer(c.Timeout)
+		defer t.Stop()
+		timeUp = t.C
+	}
+	r := Result{ExitCode: -1}
+	select {
+	case s, ok := <-ch.exited():
+		r = ended(c, s, ok)
+	case <-ctx.Done():
+		r.Cancelled, r.Err = true, context.Canceled
+	case <-timeUp:
+		r.TimedOut, r.Err = true, context.DeadlineExceeded
+	case r.Err = <-failed:
+		r.Truncated = errors.As(r.Err, new(*ErrOutputLimit))
+	}
+	ch.kill() // also after an exit: what it left in the background ends with it
+	bounded(ch.gone(), killWait)
+	return r
+}
+
+func ended(c Command, s status, ok bool) Result {
+	switch {
+	case !ok:
+		return Result{ExitCode: -1, Err: errors.New("the command's supervisor was killed")}
+	case s.err != nil:
+		return Result{ExitCode: -1, Err: fmt.Errorf("start %s: %w", c.Argv[0], s.err)}
+	case s.signal != "":
+		return Result{ExitCode: -1, Signal: s.signal, Err: errors.New("signal: " + s.signal)}
+	case s.code != 0:
+		return Result{ExitCode: s.code, Err: fmt.Errorf("exit status %d", s.code)}
+	}
+	return Result{}
+}
+
+func bounded(done <-chan struct{}, most time.Duration) {
+	t := time.NewTimer(most)
+	defer t.Stop()
+	select {
+	case <-done:
+	case <-t.C:
+	}
+}
+
+// output carries what the command writes from its pipes to Command.Output.
+type output struct {
+	readers, writers [2]*os.File
+	failed           chan error // one error, if output ended the command
+	wg               sync.WaitGroup
+
+	mu      sync.Mutex
+	sink    func(string, []byte) error
+	room    int64 // bytes left; meaningless without a limit
+	max     int64
+	n       [2]int64
+	limited bool
+	closed  bool
+}
+
+func openOutput(c Command) (*output, error) {
+	o := &output{sink: c.Output, room: c.OutputMax, max: c.OutputMax, failed: make(chan error, 2)}
+	for i := range o.readers {
+		var err error
+		if o.readers[i], o.writers[i], err = os.Pipe(); err != nil {
+			o.closeWriters()
+			o.finish(0)
+			return nil, fmt.Errorf("open a pipe for output: %w", err)
+		}
+	}
+	return o, nil
+}
+
+func (o *output) closeWriters() {
+	for _, w := range o.writers {
+		if w != nil {
+			w.Close()
+		}
+	}
+}
+
+func (o *output) read() {
+	for i, r := range o.readers {
+		o.wg.Go(func() {
+			buf := make([]byte, readSize)
+			for {
+				n, err := r.Read(buf)
+				if n > 0 && !o.deliver(i, buf[:n]) {
+					return
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
+	}
+}
+
+// deliver hands data on, cut at the limit, and reports whether to go on reading.
+func (o *output) deliver(i int, data []byte) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed || o.limited {
+		return false
+	}
+	if o.max > 0 && int64(len(data)) > o.room {
+		data, o.limited = data[:o.room], true
+	}
+	o.room -= int64(len(data))
+	o.n[i] += int64(len(data))
+	if o.sink != nil && len(data) > 0 {
+		if err := o.sink([]string{Stdout, Stderr}[i], data); err != nil {
+			o.failed <- err
+			o.closed = true
+			return false
+		}
+	}
+	if o.limited {
+		o.failed <- &ErrOutputLimit{o.max}
+	}
+	return !o.limited
+}
+
+// finish reads what is left, for at most the given time, and closes the pipes.
+// Nothing is handed on after it.
+func (o *output) finish(most time.Duration) {
+	for _, r := range o.readers {
+		if r != nil {
+			_ = r.SetReadDeadline(time.Now().Add(most))
+		}
+	}
+	o.wg.Wait()
+	o.mu.Lock()
+	o.closed = true
+	o.mu.Unlock()
+	for _, r := range o.readers {
+		if r != nil {
+			r.Close()
+		}
+	}
+}
+
+// report adds the byte counts. A command that exited just as it went over the
+// limit has gone over the limit.
+func (o *output) report(r *Result) {
+	r.Stdout, r.Stderr = o.n[0], o.n[1]
+	if o.limited && !r.TimedOut && !r.Cancelled {
+		r.Truncated, r.ExitCode, r.Signal, r.Err = true, -1, "", &ErrOutputLimit{o.max}
+	}
+}
+
+// plain leaves the names of system calls and paths out of an error.
+func plain(err error) error {
+	var p *os.PathError
+	var e *exec.Error
+	if errors.As(err, &p) {
+		return p.Err
+	} else if errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}

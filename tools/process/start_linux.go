@@ -1,0 +1,135 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+)
+
+// executable is this program's file as it was when the program began.
+var executable struct {
+	path string
+	info os.FileInfo
+}
+
+// self is the path to start this program again with. A file that has been replaced
+// meanwhile is another program; the kernel still has the old one. (Going through
+// /proc every time would work as well, but costs the kernel a millisecond.)
+func self() string {
+	if info, err := os.Stat(executable.path); err == nil && executable.info != nil && os.SameFile(info, executable.info) {
+		return executable.path
+	}
+	return "/proc/self/exe"
+}
+
+// supervisorEnv keeps the supervisor small: one processor, no collector. It is not
+// handed on to the command.
+var supervisorEnv = []string{"GOMAXPROCS=1", "GOGC=off"}
+
+// supervised is a command below its supervisor.
+type supervised struct {
+	supervisor *os.Process
+	control    *os.File
+	status     chan status
+	all        chan struct{}
+	killOnce   sync.Once
+}
+
+// start starts c below a supervisor, with the writers as its stdout and stderr.
+func start(c Command, writers [2]*os.File) (child, error) {
+	if !prepared.Load() {
+		return nil, errors.New("process.SuperviseIfAsked was not called when the program began")
+	}
+	path, err := exec.LookPath(c.Argv[0])
+	if err != nil {
+		return nil, err
+	}
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, err
+	}
+	defer null.Close()
+	controlR, controlW, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer controlR.Close()
+	statusR, statusW, err := os.Pipe()
+	if err != nil {
+		controlW.Close()
+		return nil, err
+	}
+	defer statusW.Close()
+	p, err := os.StartProcess(self(), append([]string{supervisorName, path}, c.Argv...), &os.ProcAttr{
+		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env), Files: []*os.File{null, writers[0], writers[1], controlR, statusW},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		controlW.Close()
+		statusR.Close()
+		return nil, err
+	}
+	s := &supervised{supervisor: p, control: controlW, status: make(chan status, 1), all: make(chan struct{})}
+	go s.follow(statusR)
+	return s, nil
+}
+
+// follow passes the command's status on and waits for the supervisor, which goes
+// when nothing of the command is left.
+func (s *supervised) follow(r *os.File) {
+	defer close(s.all)
+	defer r.Close()
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		kind, number, _ := strings.Cut(lines.Text(), " ")
+		n, err := strconv.Atoi(number)
+		if err != nil {
+			continue
+		}
+		switch kind {
+		case "failed":
+			s.status <- status{code: -1, err: syscall.Errno(n)}
+		case "exit":
+			s.status <- status{code: n}
+		case "signal":
+			s.status <- status{code: -1, signal: syscall.Signal(n).String()}
+		}
+	}
+	close(s.status)
+	if state, err := s.supervisor.Wait(); err != nil || !state.Exited() {
+		s.killSession() // the supervisor itself was killed
+	}
+}
+
+func (s *supervised) exited() <-chan status { return s.status }
+func (s *supervised) gone() <-chan struct{} { return s.all }
+
+func (s *supervised) kill() { s.killOnce.Do(func() { s.control.Close() }) }
+
+// abandon ends a supervisor that is still there: it was stopped, or waits for a
+// process that the kernel does not let go.
+func (s *supervised) abandon() {
+	s.kill()
+	select {
+	case <-s.all:
+	default:
+		killAll(descendants(s.supervisor.Pid))
+		_ = s.supervisor.Kill()
+		s.killSession()
+	}
+}
+
+// killSession ends what is still in the supervisor's session: the best that can be
+// done without the supervisor.
+func (s *supervised) killSession() {
+	for p := range processes() {
+		if p.session == s.supervisor.Pid {
+			killAll([]int{p.pid})
+		}
+	}
+}

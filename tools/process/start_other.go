@@ -1,0 +1,47 @@
+//go:build !linux
+
+package process
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// SuperviseIfAsked does nothing here: there is no supervisor on this system.
+func SuperviseIfAsked() {}
+
+// grouped is a command in a session and process group of its own.
+type grouped struct {
+	cmd    *exec.Cmd
+	status chan status
+	all    chan struct{}
+}
+
+// start starts c in a session of its own, with the writers as its stdout and stderr.
+func start(c Command, writers [2]*os.File) (child, error) {
+	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
+	cmd.Dir, cmd.Env = c.Dir, c.Env
+	cmd.Stdout, cmd.Stderr = writers[0], writers[1]
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	g := &grouped{cmd: cmd, status: make(chan status, 1), all: make(chan struct{})}
+	go func() {
+		defer close(g.all)
+		defer close(g.status)
+		_ = cmd.Wait() // the status says it all
+		s := status{code: cmd.ProcessState.ExitCode()}
+		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+			s = status{code: -1, signal: ws.Signal().String()}
+		}
+		g.status <- s
+	}()
+	return g, nil
+}
+
+func (g *grouped) exited() <-chan status { return g.status }
+func (g *grouped) gone() <-chan struct{} { return g.all }
+func (g *grouped) kill()                 { _ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL) }
+func (g *grouped) abandon()              {}
