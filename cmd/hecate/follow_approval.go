@@ -20,9 +20,11 @@ func (f *follower) question(ctx context.Context, q show.Question) error {
 	}
 	bundle := f.live.Bundle(f.run)
 	byFlag := f.yes && yesOpens(q)
-	if !f.json || f.typed != nil && !byFlag {
-		f.out.Status("")
+	switch {
+	case !byFlag && (f.typed != nil || !f.json):
 		q.Write(f.ask, f.asks, bundle)
+	case !f.json: // nobody is asked: it belongs to the story
+		q.Write(f.out, f.a.outStyle, bundle)
 	}
 	switch {
 	case byFlag:

@@ -42,11 +42,11 @@ func (c logCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	print := c.printer(a)
+	write := c.printer(a)
 	last, ended := int64(0), false
 	err = eachEvent(ctx, server, run.TaskID, run.ID, 0, func(e client.Event) bool {
 		last, ended = e.Sequence, ended || endsRun(e.Type)
-		return print(e) == nil
+		return write(e) == nil
 	})
 	if err != nil || !c.Follow || ended {
 		return err
@@ -58,7 +58,7 @@ func (c logCommand) Run(a *app) error {
 		if e.RunID != run.ID {
 			continue
 		}
-		if err := print(e); err != nil || endsRun(e.Type) {
+		if err := write(e); err != nil || endsRun(e.Type) {
 			return err
 		}
 	}

@@ -176,7 +176,7 @@ func (f *follower) verdict(r runResult) {
 		}
 		fmt.Fprintln(f.out, "  run it on a terminal, or with --yes, or change HECATE_TASK_APPROVAL_POLICIES of the server")
 	}
-	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"run", r.RunID}, {"history", "hecate log " + r.RunID}} {
+	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"history", "hecate log " + r.RunID}} {
 		if row[1] != "" {
 			fmt.Fprintf(f.out, "  %s %s\n", st.Dim(fmt.Sprintf("%-9s", row[0])), terminal.Line(row[1]))
 		}

@@ -48,6 +48,7 @@ type (
 		ExitCode   int64          `json:"exit_code"`
 		Truncated  bool           `json:"hecate.tool.output_truncated"`
 		Outcome    string         `json:"outcome"`
+		Input      map[string]any `json:"input"`
 		Output     map[string]any `json:"output"`
 		Operation  string         `json:"operation"`
 		Path       string         `json:"path"`

@@ -174,7 +174,7 @@ func (l *Live) settle(d toolCall) {
 	}
 	l.settled[d.ID] = true
 	if good {
-		l.inner(l.style.Green("✓"), l.nameOf(d), measure(d.Output))
+		l.inner(l.style.Green("✓"), l.nameOf(d), measure(d.Output, d.Input))
 		return
 	}
 	text := l.nameOf(d) + ": " + terminal.Line(d.Outcome)
@@ -186,16 +186,18 @@ func (l *Live) settle(d toolCall) {
 	l.inner(l.style.Red("✗"), text, "")
 }
 
-// measures are the members of a tool's output that say how much it found, and their nouns.
+// measures are the members of a tool's account that say how much it found, and their nouns.
 var measures = []struct{ member, noun string }{
 	{"bytes_read", "byte"}, {"entry_count", "entry"}, {"matches", "match"}, {"file_count", "file"},
 	{"result_count", "result"}, {"bytes", "byte"}, {"text_size", "byte"}, {"output_bytes", "byte"},
 }
 
-func measure(output map[string]any) string {
+func measure(places ...map[string]any) string {
 	for _, m := range measures {
-		if n, ok := output[m.member].(float64); ok {
-			return Count(int64(n), m.noun)
+		for _, place := range places {
+			if n, ok := place[m.member].(float64); ok {
+				return Count(int64(n), m.noun)
+			}
 		}
 	}
 	return ""

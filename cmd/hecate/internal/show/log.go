@@ -25,6 +25,7 @@ func NewLog(out io.Writer, style terminal.Style) *Log { return &Log{out: out, st
 const (
 	typeColumns    = 28
 	textColumnsMin = 24
+	textColumnsMax = 160 // --json has all of it
 )
 
 // Event writes one line.
@@ -37,7 +38,7 @@ func (l *Log) Event(e client.Event) {
 	name := terminal.Line(e.Type)
 	pad := strings.Repeat(" ", max(typeColumns-terminal.Columns(name), 0))
 	head := fmt.Sprintf("%6d  %s  ", e.Sequence, at.Format("15:04:05.000"))
-	text := describe(e)
+	text := terminal.Cut(describe(e), textColumnsMax)
 	if l.style.Columns > 0 {
 		text = terminal.Cut(text, max(l.style.Columns-len(head)-typeColumns-2, textColumnsMin))
 	}
