@@ -1,6 +1,7 @@
 package event
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -89,6 +90,11 @@ func (t Text) MarshalJSON() ([]byte, error) {
 func (t *Text) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		*t = Text{}
+		// Folding a long log reads this more than anything else; most texts have nothing to unescape.
+		if plain := b[1:max(len(b)-1, 1)]; len(b) > 1 && bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+			t.s = string(plain)
+			return nil
+		}
 		return json.Unmarshal(b, &t.s)
 	}
 	var o struct {

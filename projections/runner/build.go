@@ -22,7 +22,8 @@ func (e *GapError) Error() string {
 }
 
 // unsavedMax bounds how far a checkpoint in the database may be behind when only
-// records that the model does not want have passed. They would be read again.
+// records that the model does not want have passed. They would be read again. Where
+// other processes follow the checkpoint it is never behind.
 const unsavedMax = 4096
 
 // build is one set of tables of a model with its place in the log. Its methods must
@@ -80,7 +81,7 @@ func (b *build) take(ctx context.Context, records []eventstore.Record, batch bat
 		return &GapError{Want: b.position + 1, Got: batch.first}
 	}
 	for {
-		if len(batch.facts) == 0 && batch.last-b.saved < unsavedMax {
+		if len(batch.facts) == 0 && b.db.Single() && batch.last-b.saved < unsavedMax {
 			b.position, b.lastID = batch.last, batch.lastID
 			return nil
 		}

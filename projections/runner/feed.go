@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"fmt"
 
 	"golang.org/x/sync/errgroup"
 
@@ -10,7 +11,7 @@ import (
 
 const (
 	feedRecords = 2048 // read, decoded and written at a time when there is much to catch up with
-	feedAhead   = 2    // batches that are read and decoded while one is written
+	feedAhead   = 1    // batches that wait between two of these
 )
 
 type feedBatch struct {
@@ -18,32 +19,30 @@ type feedBatch struct {
 	batch   batch
 }
 
-// feed moves a build to the end of the log as it is when it gets there. Reading and
-// decoding go ahead of writing. take is called for each batch, in order.
+// feed hands out the log behind a position until its end as it is when that is
+// reached. Reading, decoding and taking go on at the same time; take is called for
+// each batch, in order.
 func feed(ctx context.Context, log eventstore.Store, m Model, after int64, take func(feedBatch) error) error {
 	group, ctx := errgroup.WithContext(ctx)
-	batches := make(chan feedBatch, feedAhead)
+	read := make(chan []eventstore.Record, feedAhead)
+	decoded := make(chan feedBatch, feedAhead)
 	group.Go(func() error {
-		defer close(batches)
-		for {
-			records, err := log.ReadAll(ctx, after, feedRecords)
-			if err != nil || len(records) == 0 {
-				return err
-			}
-			if records[0].Position != after+1 {
-				return &GapError{Want: after + 1, Got: records[0].Position}
-			}
-			b := feedBatch{records, decode(m, records, func(string) bool { return false })}
+		defer close(read)
+		return feedRecordsFrom(ctx, log, after, read)
+	})
+	group.Go(func() error {
+		defer close(decoded)
+		for records := range read {
 			select {
-			case batches <- b:
+			case decoded <- feedBatch{records, decode(m, records, func(string) bool { return false })}:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
-			after = b.batch.last
 		}
+		return nil
 	})
 	group.Go(func() error {
-		for b := range batches {
+		for b := range decoded {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
@@ -56,12 +55,44 @@ func feed(ctx context.Context, log eventstore.Store, m Model, after int64, take 
 	return group.Wait()
 }
 
-// catchUp brings the live build near the end of the log faster than message by message.
+func feedRecordsFrom(ctx context.Context, log eventstore.Store, after int64, to chan<- []eventstore.Record) error {
+	for {
+		records, err := log.ReadAll(ctx, after, feedRecords)
+		if err != nil || len(records) == 0 {
+			return err
+		}
+		if records[0].Position != after+1 {
+			return &GapError{Want: after + 1, Got: records[0].Position}
+		}
+		select {
+		case to <- records:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		after = records[len(records)-1].Position
+	}
+}
+
+// CatchUp brings all models to the end of the log as it is when they get there. It is
+// faster than waiting for Run to deliver message by message.
+func (r *Runner) CatchUp(ctx context.Context) error {
+	for _, p := range r.models {
+		if err := r.catchUp(ctx, p); err != nil {
+			return fmt.Errorf("catch up read model %s: %w", p.model.Name(), err)
+		}
+	}
+	return nil
+}
+
 func (r *Runner) catchUp(ctx context.Context, p *projection) error {
 	return feed(ctx, r.log, p.model, p.position(), func(b feedBatch) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		err := p.live.take(ctx, b.records, b.batch)
+		batch := b.batch
+		if len(p.live.parked) > 0 { // decoded without knowing that
+			batch = decode(p.model, b.records, p.live.isParked)
+		}
+		err := p.live.take(ctx, b.records, batch)
 		if err == nil {
 			p.show()
 		}
