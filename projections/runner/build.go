@@ -47,9 +47,10 @@ func suffix(m Model, generation int64) string {
 	return fmt.Sprintf("%s_v%dg%d", m.Name(), m.Version(), generation)
 }
 
-func (b *build) isParked(stream string) bool {
-	_, ok := b.parked[stream]
-	return ok
+// isParked reports whether the record waits with its stream.
+func (b *build) isParked(r eventstore.Record) bool {
+	p, ok := b.parked[r.Stream]
+	return ok && r.Version >= p.since
 }
 
 // fresh cuts off what the build has already and checks that nothing is missing.
@@ -57,12 +58,17 @@ func (b *build) fresh(records []eventstore.Record) ([]eventstore.Record, error) 
 	for len(records) > 0 && records[0].Position <= b.position {
 		records = records[1:]
 	}
+	return records, dense(records, b.position)
+}
+
+// dense checks that records are all that stands behind a position, up to the last one.
+func dense(records []eventstore.Record, after int64) error {
 	for i, r := range records {
-		if want := b.position + 1 + int64(i); r.Position != want {
-			return nil, &GapError{Want: want, Got: r.Position}
+		if want := after + 1 + int64(i); r.Position != want {
+			return &GapError{Want: want, Got: r.Position}
 		}
 	}
-	return records, nil
+	return nil
 }
 
 // apply brings the build to the end of the records, in one transaction. Records that

@@ -34,7 +34,7 @@ func feed(ctx context.Context, log eventstore.Store, m Model, after int64, take 
 		defer close(decoded)
 		for records := range read {
 			select {
-			case decoded <- feedBatch{records, decode(m, records, func(string) bool { return false })}:
+			case decoded <- feedBatch{records, decode(m, records, never)}:
 			case <-ctx.Done():
 				return ctx.Err()
 			}
@@ -61,8 +61,8 @@ func feedRecordsFrom(ctx context.Context, log eventstore.Store, after int64, to 
 		if err != nil || len(records) == 0 {
 			return err
 		}
-		if records[0].Position != after+1 {
-			return &GapError{Want: after + 1, Got: records[0].Position}
+		if err := dense(records, after); err != nil {
+			return err
 		}
 		select {
 		case to <- records:

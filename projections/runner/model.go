@@ -51,12 +51,15 @@ type batch struct {
 	bad         *poisonError // the first record that could not be decoded; it ends facts
 }
 
-// decode reads the records that the model wants and that stand in no parked stream.
-func decode(m Model, records []eventstore.Record, parked func(stream string) bool) batch {
+// never is for decoding what cannot wait in a parked stream.
+func never(eventstore.Record) bool { return false }
+
+// decode reads the records that the model wants and that do not wait.
+func decode(m Model, records []eventstore.Record, parked func(eventstore.Record) bool) batch {
 	last := records[len(records)-1]
 	b := batch{first: records[0].Position, last: last.Position, lastID: last.ID}
 	for _, r := range records {
-		if !m.Wants(r.Type) || parked(r.Stream) {
+		if !m.Wants(r.Type) || parked(r) {
 			continue
 		}
 		p, err := event.Decode(r.Type, r.Schema, r.Data, nil)

@@ -119,7 +119,7 @@ func (b *build) replayStream(ctx context.Context, tx *readdb.Tx, log eventstore.
 				return nil
 			}
 			after = r.Version
-			d := decode(b.model, []eventstore.Record{r}, func(string) bool { return false })
+			d := decode(b.model, []eventstore.Record{r}, never)
 			if d.bad != nil {
 				return d.bad
 			}

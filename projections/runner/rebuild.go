@@ -159,5 +159,5 @@ func (r *Runner) tail(ctx context.Context, m Model, after, to int64, none batch)
 	if len(records) == 0 {
 		return none, nil
 	}
-	return decode(m, records, func(string) bool { return false }), nil
+	return decode(m, records, never), nil
 }
