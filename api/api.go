@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
@@ -36,11 +37,16 @@ type Config struct {
 	Progress stream.Progress // half-finished model output; nil if there is none
 	Host     v1.Host         // what the server says about itself
 	Log      *slog.Logger
+	Patience time.Duration // how long an answer waits for the read models; 2 s if zero
 
 	Token          string   // needed below /hecate/v1, if not empty
 	ListenAddress  string   // host:port; requests for this host are for us
 	AllowedOrigins []string // origins of browsers that may use the API
 }
+
+// patience is how long an answer waits for the read models by default. They lag by
+// milliseconds; past this, something is wrong with them.
+const patience = 2 * time.Second
 
 // Server answers HTTP requests.
 type Server struct {
@@ -54,6 +60,9 @@ func New(c Config) (*Server, error) {
 	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Models == nil || c.Log == nil {
 		return nil, errors.New("make the API: executor, store, views, models and log are needed")
 	}
+	if c.Patience == 0 {
+		c.Patience = patience
+	}
 	huma.DefaultArrayNullable = false // lists are never null here
 	reader := feed.NewReader(c.Store)
 	hub := feed.NewHub(reader, c.Log)
@@ -62,8 +71,8 @@ func New(c Config) (*Server, error) {
 	v1.Register(h, v1.Config{
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
-		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Log: c.Log},
-		Host:   c.Host, Clock: c.Executor.Clock, Log: c.Log,
+		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
+		Host:   c.Host, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	if err := docs.Mount(mux, h.OpenAPI()); err != nil {
@@ -72,7 +81,7 @@ func New(c Config) (*Server, error) {
 	guard := auth.New(auth.Config{
 		Token: c.Token, Protected: v1.Base, ListenAddress: c.ListenAddress, PublicURL: c.Host.PublicURL, AllowedOrigins: c.AllowedOrigins,
 	})
-	door := &door{next: route{mux}, guard: guard, models: c.Models, random: c.Executor.NewSalt, log: c.Log}
+	door := &door{next: route{mux}, guard: guard, models: c.Models, random: c.Executor.NewSalt, wait: c.Patience, log: c.Log}
 	return &Server{Handler: door, hub: hub, doc: h.OpenAPI()}, nil
 }
 

@@ -24,15 +24,13 @@ const (
 	minPositionQuery  = "min_position"
 )
 
-// minPositionWait is how long a request may wait for the position that it demands.
-const minPositionWait = 2 * time.Second
-
 // door is what every request passes before it reaches an operation.
 type door struct {
 	next   http.Handler
 	guard  *auth.Guard
 	models v1.Models
 	random func() [16]byte // 16 fresh random bytes, for trace ids
+	wait   time.Duration   // how long a request may wait for the position that it demands
 	log    *slog.Logger
 }
 
@@ -72,7 +70,7 @@ func (d *door) place(w http.ResponseWriter, r *http.Request) *envelope.Error {
 		if err != nil || position < 0 {
 			return envelope.New(http.StatusBadRequest, envelope.TypeInvalid, minPositionHeader+" must be a non-negative integer")
 		}
-		ctx, cancel := context.WithTimeout(r.Context(), minPositionWait)
+		ctx, cancel := context.WithTimeout(r.Context(), d.wait)
 		defer cancel()
 		if d.models.WaitFor(ctx, position, runs.Name) != nil {
 			w.Header().Set("Retry-After", "1")

@@ -19,6 +19,11 @@ const (
 	itemsMax = 8192
 	bytesMax = 16 << 20
 	retryGap = 200 * time.Millisecond // after a failed read of the log
+
+	// Waking all streams costs time for each. News that follows shortly on other news
+	// waits this long per stream, so that many streams get larger pieces, not later ones.
+	gapPerStream = 30 * time.Microsecond
+	gapMax       = 50 * time.Millisecond
 )
 
 // Hub follows the log once for all open streams, and encodes every event once. It
@@ -34,7 +39,7 @@ type Hub struct {
 	base    int64
 	head    int64
 	bytes   int
-	changed chan struct{} // closed and replaced whenever head moves
+	changed chan struct{} // closed and replaced when there is news
 	closed  bool
 }
 
@@ -119,6 +124,9 @@ func (h *Hub) follow(ctx context.Context) error {
 		}
 		switch {
 		case err == nil:
+			if !sleep(ctx, h.gap()) {
+				return nil
+			}
 		case ctx.Err() != nil, errors.Is(err, eventstore.ErrClosed):
 			return nil
 		default:
@@ -131,6 +139,14 @@ func (h *Hub) follow(ctx context.Context) error {
 	return nil
 }
 
+// gap is how long news waits after other news.
+func (h *Hub) gap() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return min(time.Duration(h.streams)*gapPerStream, gapMax)
+}
+
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -208,7 +224,9 @@ func (h *Hub) push(items []*Item, head int64) {
 	}
 	h.items = h.items[drop:]
 	h.head = head
-	h.wake()
+	if len(items) > 0 {
+		h.wake()
+	}
 }
 
 // hide takes the events of a deleted task away from streams that have not sent them.

@@ -14,7 +14,6 @@ import (
 // Limits of a run's stream.
 const (
 	liveGapMin = 100 * time.Millisecond // between two pictures of the live state
-	readyMax   = 2 * time.Second        // how long a picture waits for the read models
 	pageMax    = 512                    // events read at once
 )
 
@@ -39,7 +38,8 @@ type Runs struct {
 	Feed     *feed.Reader
 	Views    *runs.Views
 	Models   Waiter
-	Progress Progress // nil if there is none
+	Progress Progress      // nil if there is none
+	Patience time.Duration // how long a picture waits for the read models
 	Log      *slog.Logger
 }
 

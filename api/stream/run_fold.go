@@ -38,9 +38,8 @@ func (f *runFold) apply(r *eventstore.Record) {
 		f.status = run.StatusRunning
 	case run.AwaitingApproval{}.EventType():
 		f.status = run.StatusAwaitingApproval
-	case run.ModelResponseRecorded{}.EventType():
-		f.calls++
 	case run.ModelCallCompleted{}.EventType():
+		f.calls++
 		var e run.ModelCallCompleted
 		if json.Unmarshal(r.Data, &e) == nil {
 			f.picoUSD += e.CostPicoUSD

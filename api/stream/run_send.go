@@ -9,6 +9,7 @@ import (
 
 	"hecate/eventstore"
 	"hecate/projections"
+	"hecate/projections/activity"
 	"hecate/projections/runs"
 )
 
@@ -112,6 +113,7 @@ func (c *runClient) frame(ctx context.Context, cause string) (Frame, error) {
 		Sequence: max(c.after, c.fold.position), EventType: cause, Run: c.fold.asOf(p.Run),
 		Steps: p.Steps, Artifacts: p.Artifacts, Approvals: p.Approvals,
 	}
+	f.Activity = activity.Of(f.Run, f.Steps, f.Artifacts, f.Approvals)
 	return f, nil
 }
 
@@ -128,7 +130,7 @@ func (c *runClient) picture(ctx context.Context, position int64) (runs.Snapshot,
 
 // ready waits for the read models, within limits.
 func (c *runClient) ready(ctx context.Context, position int64) bool {
-	ctx, cancel := context.WithTimeout(ctx, readyMax)
+	ctx, cancel := context.WithTimeout(ctx, c.Patience)
 	defer cancel()
 	return c.Models.WaitFor(ctx, position, runs.Name) == nil
 }

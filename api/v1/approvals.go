@@ -62,8 +62,8 @@ func (a *API) getApproval(ctx context.Context, in *ApprovalPath) (*answer[projec
 }
 
 func (a *API) resolveApproval(ctx context.Context, in *resolveInput) (*tracedAnswer[projections.Approval], error) {
-	info, body := request.From(ctx), in.Payload.Value
-	r, err := a.Commands.ResolveApproval(ctx, info.Meta(), commands.ResolveApproval{
+	body := in.Payload.Value
+	r, err := a.Commands.ResolveApproval(ctx, request.From(ctx).Meta(), commands.ResolveApproval{
 		TaskID: in.TaskID, ApprovalID: in.ApprovalID, Decision: body.Decision, Note: body.Note, Digest: body.Digest,
 	})
 	if err != nil {
@@ -75,5 +75,5 @@ func (a *API) resolveApproval(ctx context.Context, in *resolveInput) (*tracedAns
 	if err != nil {
 		return nil, err
 	}
-	return &tracedAnswer[projections.Approval]{answer: *out, TraceID: info.TraceID, SpanID: info.SpanID}, nil
+	return traced(ctx, out), nil
 }

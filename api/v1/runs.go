@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"hecate/api/envelope"
 	"hecate/api/request"
 	"hecate/commands"
 	"hecate/projections"
@@ -12,9 +13,15 @@ import (
 
 // tracedAnswer is an answer with the request's place in its trace.
 type tracedAnswer[T any] struct {
-	answer[T]
-	TraceID string `header:"X-Trace-Id" doc:"The trace that the run belongs to: the caller's if the request had a traceparent."`
+	Placed
+	TraceID string `header:"X-Trace-Id" doc:"The trace of this request: the caller's if it sent a traceparent. A run that starts here belongs to it."`
 	SpanID  string `header:"X-Span-Id" doc:"The span of this request."`
+	Body    envelope.Answer[T]
+}
+
+func traced[T any](ctx context.Context, a *answer[T]) *tracedAnswer[T] {
+	info := request.From(ctx)
+	return &tracedAnswer[T]{Placed: a.Placed, TraceID: info.TraceID, SpanID: info.SpanID, Body: a.Body}
 }
 
 type startInput struct {
@@ -64,8 +71,7 @@ func (a *API) registerRuns() {
 }
 
 func (a *API) startTask(ctx context.Context, in *startInput) (*tracedAnswer[projections.Run], error) {
-	info := request.From(ctx)
-	r, err := a.Commands.StartRun(ctx, info.Meta(), in.TaskID)
+	r, err := a.Commands.StartRun(ctx, request.From(ctx).Meta(), in.TaskID)
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +79,7 @@ func (a *API) startTask(ctx context.Context, in *startInput) (*tracedAnswer[proj
 	if err != nil {
 		return nil, err
 	}
-	return &tracedAnswer[projections.Run]{answer: *out, TraceID: info.TraceID, SpanID: info.SpanID}, nil
+	return traced(ctx, out), nil
 }
 
 // afterRun answers with the run as the command left it, even if it is further now.

@@ -48,6 +48,7 @@ type Config struct {
 	Runs     *stream.Runs
 	Host     Host
 	Clock    clock.Clock
+	Patience time.Duration // how long an answer waits for the read models to reach it
 	Log      *slog.Logger
 }
 
@@ -114,13 +115,10 @@ func register[I, O any](a *API, s spec, handle func(context.Context, *I) (*O, er
 	a.document(s)
 }
 
-// readyMax is how long an answer waits for the read models to reach it.
-const readyMax = 2 * time.Second
-
 // ready waits until the read models show a position. It returns false if they take
 // too long; the answer must then come from elsewhere and say so.
 func (a *API) ready(ctx context.Context, position int64) bool {
-	ctx, cancel := context.WithTimeout(ctx, readyMax)
+	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
 	return a.Models.WaitFor(ctx, position, runs.Name) == nil
 }

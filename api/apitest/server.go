@@ -1,0 +1,110 @@
+package apitest
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"hecate/api"
+	"hecate/api/stream"
+	v1 "hecate/api/v1"
+	"hecate/commands"
+	"hecate/domain/permission"
+	"hecate/eventstore"
+	"hecate/projections/readdb"
+	"hecate/projections/runner"
+	"hecate/projections/runs"
+)
+
+// Server is a server over a log and read models in memory, behind a real socket.
+type Server struct {
+	*httptest.Server
+	X     *commands.Executor
+	Store eventstore.Store
+	Stop  func() // ends the streams, as a shutdown does
+}
+
+// Options are what differs between the servers of tests. The zero value is an open
+// server without gates.
+type Options struct {
+	Policies []permission.Policy
+	Progress stream.Progress
+	Token    string
+	Origins  []string
+	Address  string
+	Public   string
+	Slow     bool          // the read models never move
+	Patience time.Duration // with them; 2 s if zero
+	Log      io.Writer     // the server's log; nowhere if nil
+}
+
+// Start returns a running server that ends with the test.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	x := Executor(t, o.Policies...)
+	if o.Log == nil {
+		o.Log = io.Discard
+	}
+	log := slog.New(slog.NewTextHandler(o.Log, nil))
+	db, err := readdb.OpenMemory(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}}, Logger: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	partial := runs.Partial(nil)
+	if o.Progress != nil {
+		partial = func(_ context.Context, runID string) (string, bool) {
+			text, version := o.Progress.Partial(runID)
+			return text, version > 0
+		}
+	}
+	s, err := api.New(api.Config{
+		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
+		Host:     v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: "none", PublicURL: o.Public},
+		Patience: o.Patience,
+		Log:      log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := background(t, s.Run)
+	stopModels := func() {}
+	if !o.Slow {
+		stopModels = background(t, models.Run)
+	}
+	hs := httptest.NewServer(s)
+	t.Cleanup(func() {
+		stop()
+		hs.Close()
+		stopModels()
+		_ = db.Close()
+	})
+	return &Server{Server: hs, X: x, Store: x.Store, Stop: stop}
+}
+
+// background runs f until the returned function is called, which waits for its end.
+func background(t testing.TB, f func(context.Context) error) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // ends in cleanup, after t.Context has
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := f(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			t.Errorf("background work ended: %v", err)
+		}
+	})
+	return sync.OnceFunc(func() {
+		cancel()
+		wg.Wait()
+	})
+}
+
+// Client returns a client without a limit on time.
+func (s *Server) Client() *http.Client { return s.Server.Client() }
