@@ -1,0 +1,71 @@
+package sandbox_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"hecate/tools/sandbox"
+)
+
+func TestWrapAsksForNoMoreThanItMust(t *testing.T) {
+	t.Setenv("TMPDIR", "")
+	hidden := t.TempDir()
+	got := strings.Join(sandbox.Wrap("/usr/bin/bwrap", []string{"sh", "-lc", "x"}, sandbox.Confine{Root: "/ws", Dir: "/ws/a", Hidden: []string{hidden, "/no/such"}}), " ")
+	want := "/usr/bin/bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --tmpfs " + hidden + " --bind /ws /ws --chdir /ws/a" +
+		" --unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net --cap-drop ALL --die-with-parent --new-session -- sh -lc x"
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	got = strings.Join(sandbox.Wrap("b", []string{"x"}, sandbox.Confine{Root: "/ws", Dir: "/ws", ReadOnly: true, Network: true}), " ")
+	if strings.Contains(got, "--unshare-net") || !strings.Contains(got, "--ro-bind /ws /ws") {
+		t.Error(got)
+	}
+}
+
+// What bubblewrap promises, on machines that have it.
+func TestBwrapConfines(t *testing.T) {
+	kind, path := sandbox.Detect()
+	if kind == sandbox.WrapperNone {
+		t.Skip("bubblewrap is not installed, or user namespaces are switched off: the confinement is not tested")
+	}
+	base := t.TempDir()
+	root, hidden := filepath.Join(base, "ws"), filepath.Join(base, "data")
+	for _, dir := range []string{root, hidden} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(hidden, "key"), []byte("s3cret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	beside := filepath.Join(base, "beside")
+	run := func(c sandbox.Confine, script string) string {
+		t.Helper()
+		c.Root, c.Dir, c.Hidden = root, root, []string{hidden}
+		argv := sandbox.Wrap(path, []string{"sh", "-c", script}, c)
+		out, _ := exec.Command(argv[0], argv[1:]...).CombinedOutput()
+		return string(out)
+	}
+	if out := run(sandbox.Confine{}, "echo x >f; cat f; pwd"); out != "x\n"+root+"\n" {
+		t.Errorf("the workspace: %s", out)
+	}
+	if out := run(sandbox.Confine{ReadOnly: true}, "echo y >f || true; cat f"); !strings.HasSuffix(out, "x\n") {
+		t.Errorf("the read-only workspace: %s", out)
+	}
+	_ = run(sandbox.Confine{}, "echo x >"+beside+"; mount -o remount,bind,rw / ; mount -o remount,rw /; echo x >"+beside+
+		"; unshare -Urm sh -c 'mount -o remount,bind,rw /; echo x >"+beside+"'; echo x >/usr/hecate-was-here")
+	for _, p := range []string{beside, "/usr/hecate-was-here"} {
+		if _, err := os.Stat(p); err == nil {
+			t.Errorf("%s was written from inside", p)
+		}
+	}
+	if out := run(sandbox.Confine{}, "cat "+hidden+"/key; ls -A "+hidden); strings.Contains(out, "s3cret") || strings.Contains(out, "key\n") && !strings.Contains(out, "No such") {
+		t.Errorf("the hidden directory shows: %s", out)
+	}
+	if out := run(sandbox.Confine{}, "grep CapEff /proc/self/status; cat /proc/net/route | wc -l; ls /proc | grep -c '^[0-9]'"); !strings.Contains(out, "0000000000000000\n1\n") {
+		t.Errorf("capabilities, routes, processes: %s", out)
+	}
+}
