@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"strings"
@@ -58,6 +59,9 @@ type proposedCall struct {
 	ToolCallID     string          `json:"tool_call_id"`
 	ToolName       string          `json:"tool_name"`
 	Input          json.RawMessage `json:"input"`
+	// What the model wrote, if Input is not the same bytes: digests are made of it.
+	Arguments string `json:"arguments,omitempty"`
+	Exact     string `json:"arguments_base64,omitempty"`
 }
 
 type finalAnswer struct {
@@ -79,13 +83,22 @@ func (p *presenter) assistant(ctx context.Context, r *eventstore.Record, payload
 		return finalAnswer{e.ModelCallIndex, e.ArtifactID, said}, err
 	case run.ToolCallProposed:
 		m, err := p.responses.message(ctx, p.log, r.Stream, e.Response)
-		input := json.RawMessage("{}")
+		shown := proposedCall{ModelCallIndex: e.ModelCallIndex, ToolCallID: e.ToolCallID, ToolName: e.ToolName, Input: json.RawMessage("{}")}
 		if e.Call >= 0 && e.Call < int64(len(m.ToolCalls)) {
-			input = parsedInput(m.ToolCalls[e.Call].Arguments)
+			shown.describe(m.ToolCalls[e.Call].Arguments)
 		}
-		return proposedCall{e.ModelCallIndex, e.ToolCallID, e.ToolName, input}, err
+		return shown, err
 	}
 	return payload, nil
+}
+
+// describe shows the arguments of a call, twice if they are not compact JSON.
+func (c *proposedCall) describe(arguments event.Text) {
+	c.Input = parsedInput(arguments)
+	var sent bytes.Buffer
+	if json.Compact(&sent, c.Input) != nil || sent.String() != arguments.String() {
+		c.Arguments, c.Exact = text(arguments)
+	}
 }
 
 // parsedInput is what the model wrote as JSON: {} for nothing, {"raw": …} for what
