@@ -70,6 +70,7 @@ type Settings struct {
 	ShellAllowedHosts    []string // exact hosts; empty = all public ones
 	Wrapper              string   // OS sandbox wrapper: none or bwrap
 	WrapperPath          string
+	Hidden               []string // directories that a wrapped command finds empty, such as the server's data
 }
 
 // Artifact is what artifact_read shows.

@@ -191,4 +191,4 @@ func TestReadingFollowsNoLinks(t *testing.T) {
 	}
 }
 
-func every() []tools.Tool { return builtin.All() }
+func every() []tools.Tool { return append(builtin.All(), builtin.Direct()...) }

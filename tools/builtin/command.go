@@ -1,0 +1,245 @@
+package builtin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"hecate/domain/run"
+	"hecate/tools"
+	"hecate/tools/process"
+	"hecate/tools/rootfs"
+	"hecate/tools/sandbox"
+)
+
+// shownMax is how much of each stream a command's result shows, in bytes.
+const shownMax = 4000
+
+// commandIn are the arguments of the tools that run a command.
+type commandIn struct {
+	Command          string `json:"command" jsonschema:"command line"`
+	WorkingDirectory string `json:"working_directory,omitempty" jsonschema:"directory to run it in, relative to the workspace; the workspace itself if left out"`
+}
+
+func (in commandIn) input() map[string]any {
+	return map[string]any{"command": in.Command, "working_directory": in.WorkingDirectory}
+}
+
+// commandKind is what tells the command tools apart.
+type commandKind struct {
+	prefix             string // in front of the command
+	failed, timedOut   string // error kinds
+	directTitle        string // of a direct task's step
+	stdoutName, stdErr string // artifact names
+}
+
+var (
+	shellKind = commandKind{failed: "shell_command_failed", timedOut: "shell_timeout", directTitle: "Shell command", stdoutName: "stdout.txt", stdErr: "stderr.txt"}
+	gitKind   = commandKind{
+		prefix: "git ", failed: "git_command_failed", timedOut: "git_timeout", directTitle: "Git command",
+		stdoutName: "git-stdout.txt", stdErr: "git-stderr.txt",
+	}
+)
+
+// requireCommand makes the Check of a command tool.
+func requireCommand(tool, what string) func(*commandIn) error {
+	return func(in *commandIn) error {
+		if strings.TrimSpace(in.Command) == "" {
+			return fmt.Errorf("%s tool internal error: %s command is required", tool, what)
+		}
+		return nil
+	}
+}
+
+// execution is one command on its way to a result.
+type execution struct {
+	env      *tools.Env
+	kind     commandKind
+	in       commandIn
+	dir      string // absolute
+	res      process.Result
+	denied   bool // by policy
+	started  bool
+	out, err strings.Builder // what the result shows, or all if keep is set
+	keep     bool
+}
+
+// runCommand checks and runs a command. sink, if not nil, is handed the output.
+func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in commandIn, keep bool, sink func(string, []byte) error) *execution {
+	x := &execution{env: env, kind: kind, in: in, dir: commandDir(env, in), keep: keep}
+	argv, err := x.prepare()
+	if err != nil {
+		x.denied = errors.As(err, new(*sandbox.Denied))
+		x.res = process.Result{ExitCode: -1, Err: err}
+		return x
+	}
+	x.started = true
+	x.res = process.Run(ctx, process.Command{
+		Argv: argv, Dir: x.dir, Timeout: env.CommandTimeout(), OutputMax: env.Settings.OutputMaxBytes,
+		Output: func(stream string, data []byte) error {
+			x.gather(stream, data)
+			if sink == nil {
+				return nil
+			}
+			return sink(stream, data)
+		},
+	})
+	return x
+}
+
+// commandDir is the directory a command is meant to run in, whether it may or not.
+func commandDir(env *tools.Env, in commandIn) string {
+	if filepath.IsAbs(in.WorkingDirectory) {
+		return filepath.Clean(in.WorkingDirectory)
+	}
+	return filepath.Join(env.RootPath, in.WorkingDirectory)
+}
+
+func (x *execution) argv() []string { return []string{"sh", "-lc", x.kind.prefix + x.in.Command} }
+
+// prepare makes the static checks and returns what is really started.
+func (x *execution) prepare() ([]string, error) {
+	rel, err := rootfs.Dir(x.env.Root, x.env.RootPath, x.in.WorkingDirectory)
+	if err != nil {
+		return nil, err
+	}
+	x.dir = filepath.Join(x.env.RootPath, rel)
+	err = sandbox.Check(x.kind.prefix+x.in.Command, sandbox.Policy{
+		ReadOnly: x.env.ReadOnly, Network: x.env.Network,
+		AllowPrivateIPs: x.env.Settings.ShellAllowPrivateIPs, AllowedHosts: x.env.Settings.ShellAllowedHosts,
+	})
+	if err != nil {
+		return nil, err
+	}
+	if x.env.Settings.Wrapper != sandbox.WrapperBwrap {
+		return x.argv(), nil
+	}
+	return sandbox.Wrap(x.env.Settings.WrapperPath, x.argv(), sandbox.Confine{
+		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden,
+	}), nil
+}
+
+func (x *execution) gather(stream string, data []byte) {
+	b := &x.out
+	if stream == process.Stderr {
+		b = &x.err
+	}
+	if room := shownMax + 1 - b.Len(); !x.keep && len(data) > room {
+		data = data[:max(room, 0)]
+	}
+	b.Write(data)
+}
+
+func (x *execution) status() string {
+	switch {
+	case x.res.Cancelled:
+		return "cancelled"
+	case x.res.Err != nil:
+		return "failed"
+	}
+	return "completed"
+}
+
+func (x *execution) errorText() string {
+	if x.res.Err == nil {
+		return ""
+	}
+	return x.res.Err.Error()
+}
+
+func (x *execution) errorKind() string {
+	switch {
+	case x.res.Err == nil:
+		return ""
+	case x.denied:
+		return tools.KindPolicy
+	case x.res.Cancelled:
+		return tools.KindCancelled
+	case x.res.TimedOut:
+		return x.kind.timedOut
+	}
+	return x.kind.failed
+}
+
+// text is what the model is told.
+func (x *execution) text() string {
+	var b strings.Builder
+	b.WriteString("status=" + x.status() + "\n")
+	if x.res.Err != nil {
+		b.WriteString("error=" + x.errorText() + "\n")
+	}
+	x.section(&b, process.Stdout, x.out.String(), x.res.Stdout)
+	x.section(&b, process.Stderr, x.err.String(), x.res.Stderr)
+	return b.String()
+}
+
+func (x *execution) section(b *strings.Builder, stream, text string, size int64) {
+	b.WriteString("--- " + stream + " ---\n")
+	shown := tools.Valid(tools.Cut(text, shownMax))
+	b.WriteString(shown)
+	if shown != "" && !strings.HasSuffix(shown, "\n") {
+		b.WriteString("\n")
+	}
+	if size > shownMax {
+		// The rest is in the artifact; say how to get at it.
+		fmt.Fprintf(b, "%s\nfull %s: artifact_id=%s size=%d\n", truncatedMark, stream, x.env.ArtifactID(stream), size)
+	}
+}
+
+// result makes the tool's result of the execution.
+func (x *execution) result(direct bool) tools.Result {
+	r := tools.Result{
+		Text: x.text(), Error: x.res.Err != nil, Outcome: run.Outcome(x.status()),
+		ErrorText: x.errorText(), ErrorKind: x.errorKind(), ExitCode: int64(x.res.ExitCode),
+	}
+	if direct {
+		r.Title, r.Input, r.Output = x.kind.directTitle, x.directInput(), x.directOutput()
+		return r
+	}
+	r.Title = fmt.Sprintf("%s (%s)", x.env.ToolName, x.status())
+	r.Output = subStep(x.status(), x.errorText(), 2)
+	return r
+}
+
+// subStep is the output summary of tools that the contract describes as a step with a step below it.
+func subStep(status, lastError string, artifacts int) map[string]any {
+	return map[string]any{"sub_status": status, "last_error": lastError, "sub_step_count": 1, "artifact_count": artifacts}
+}
+
+func (x *execution) directInput() map[string]any {
+	ms := x.env.CommandTimeout().Milliseconds()
+	return merge(map[string]any{
+		"timeout_ms": ms, "working_directory": x.dir, "hecate.tool.working_directory": x.dir, "hecate.tool.timeout_ms": ms,
+	}, x.posture())
+}
+
+func (x *execution) directOutput() map[string]any {
+	return merge(map[string]any{
+		"stdout_bytes": x.res.Stdout, "stderr_bytes": x.res.Stderr, "exit_code": x.res.ExitCode,
+		"hecate.tool.exit_code": x.res.ExitCode, "hecate.tool.stdout.bytes": x.res.Stdout, "hecate.tool.stderr.bytes": x.res.Stderr,
+		"hecate.tool.timed_out": x.res.TimedOut, "hecate.tool.cancelled": x.res.Cancelled, "hecate.tool.output_truncated": x.res.Truncated,
+	}, x.posture())
+}
+
+func (x *execution) posture() map[string]any {
+	return map[string]any{
+		"hecate.sandbox.wrapper.kind": wrapperKind(x.env), "hecate.sandbox.network.enabled": x.env.Network,
+		"hecate.sandbox.read_only": x.env.ReadOnly, "hecate.sandbox.output_limit.bytes": x.env.Settings.OutputMaxBytes,
+	}
+}
+
+func wrapperKind(env *tools.Env) string {
+	if env.Settings.Wrapper == "" {
+		return sandbox.WrapperNone
+	}
+	return env.Settings.Wrapper
+}
+
+func merge(into, from map[string]any) map[string]any {
+	for k, v := range from {
+		into[k] = v
+	}
+	return into
+}

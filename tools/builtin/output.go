@@ -1,0 +1,195 @@
+package builtin
+
+import (
+	"context"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"hecate/domain/event"
+	"hecate/domain/run"
+	"hecate/tools"
+	"hecate/tools/process"
+)
+
+const (
+	chunkMax = 16 << 10 // bytes of one output event
+	// chunkDelay is how long output waits for more of it. What a quick command
+	// writes is recorded with its end and costs no append of its own.
+	chunkDelay = 75 * time.Millisecond
+	// pendingMax is how much output may wait while an append is under way; then the command waits.
+	pendingMax = 1 << 20
+)
+
+// recorder turns what a command writes into output events: it sends them while
+// the command runs and returns the last ones for the result.
+type recorder struct {
+	env *tools.Env
+	ids map[string]string // artifact id by stream
+
+	mu      sync.Mutex
+	space   *sync.Cond // pending went down, or err was set
+	pending []piece
+	size    int
+	offset  map[string]int64 // bytes in events so far; of send, then of finish
+	err     error            // of Emit
+
+	begun chan struct{} // has a value when there is something pending
+	stop  chan struct{}
+	done  sync.WaitGroup
+}
+
+// piece is consecutive output of one stream.
+type piece struct {
+	stream string
+	data   []byte
+}
+
+func newRecorder(ctx context.Context, env *tools.Env) *recorder {
+	r := &recorder{
+		env: env, ids: map[string]string{process.Stdout: env.ArtifactID(process.Stdout), process.Stderr: env.ArtifactID(process.Stderr)},
+		offset: map[string]int64{}, begun: make(chan struct{}, 1), stop: make(chan struct{}),
+	}
+	r.space = sync.NewCond(&r.mu)
+	r.done.Go(func() { r.send(ctx) })
+	return r
+}
+
+// write takes output. It blocks while too much is waiting, and returns the error
+// that ended the sending.
+func (r *recorder) write(stream string, data []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for r.size > pendingMax && r.err == nil {
+		r.space.Wait()
+	}
+	if r.err != nil {
+		return r.err
+	}
+	if n := len(r.pending); n > 0 && r.pending[n-1].stream == stream {
+		r.pending[n-1].data = append(r.pending[n-1].data, data...)
+	} else {
+		r.pending = append(r.pending, piece{stream, append([]byte(nil), data...)})
+	}
+	r.size += len(data)
+	select {
+	case r.begun <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+// send sends what is pending, a little after it came.
+func (r *recorder) send(ctx context.Context) {
+	for {
+		select {
+		case <-r.begun:
+		case <-r.stop:
+			return
+		}
+		t := time.NewTimer(chunkDelay)
+		select {
+		case <-t.C:
+		case <-r.stop:
+			t.Stop()
+			return
+		}
+		if !r.flush(ctx) {
+			return
+		}
+	}
+}
+
+// flush sends everything that is pending and reports whether that went well.
+func (r *recorder) flush(ctx context.Context) bool {
+	r.mu.Lock()
+	batch := r.pending
+	r.pending, r.size = holdBack(&batch)
+	r.space.Broadcast()
+	r.mu.Unlock()
+	for i := range batch {
+		for p := &batch[i]; len(p.data) > 0; {
+			n := cutAt(p.data, chunkMax)
+			if err := r.env.Emit(ctx, r.chunk(p.stream, p.data[:n])); err != nil {
+				r.fail(err, batch[i:])
+				return false
+			}
+			r.offset[p.stream] += int64(n)
+			p.data = p.data[n:]
+		}
+	}
+	return true
+}
+
+// fail keeps what was not sent for the result and lets the command end.
+func (r *recorder) fail(err error, unsent []piece) {
+	r.mu.Lock()
+	r.err = err
+	r.pending = append(unsent, r.pending...)
+	r.space.Broadcast()
+	r.mu.Unlock()
+}
+
+// finish stops the sending and returns the events of what was not sent.
+func (r *recorder) finish() []event.Payload {
+	close(r.stop)
+	r.done.Wait()
+	var out []event.Payload
+	for _, p := range r.pending {
+		for len(p.data) > 0 {
+			n := cutAt(p.data, chunkMax)
+			out = append(out, r.chunk(p.stream, p.data[:n]))
+			r.offset[p.stream] += int64(n)
+			p.data = p.data[n:]
+		}
+	}
+	return out
+}
+
+func (r *recorder) chunk(stream string, data []byte) run.ShellOutput {
+	return run.ShellOutput{
+		ToolCallID: r.env.ToolCallID, Stream: stream, Data: event.NewText(string(data)),
+		ByteOffset: r.offset[stream], ArtifactID: r.ids[stream],
+	}
+}
+
+// holdBack leaves an unfinished character at the end of the batch for the next one.
+func holdBack(batch *[]piece) (rest []piece, size int) {
+	b := *batch
+	if len(b) == 0 {
+		return nil, 0
+	}
+	last := &b[len(b)-1]
+	n := wholeRunes(last.data)
+	if n == len(last.data) {
+		return nil, 0
+	}
+	rest = []piece{{last.stream, append([]byte(nil), last.data[n:]...)}}
+	last.data = last.data[:n]
+	return rest, len(rest[0].data)
+}
+
+// cutAt is where to cut data so that a piece is at most n bytes and, if possible,
+// no character is cut.
+func cutAt(data []byte, n int) int {
+	if len(data) <= n {
+		return len(data)
+	}
+	if whole := wholeRunes(data[:n]); whole > 0 {
+		return whole
+	}
+	return n
+}
+
+// wholeRunes is the length of data without an unfinished character at its end.
+func wholeRunes(data []byte) int {
+	for back := 1; back < utf8.UTFMax && back <= len(data); back++ {
+		if at := len(data) - back; utf8.RuneStart(data[at]) {
+			if utf8.FullRune(data[at:]) {
+				return len(data)
+			}
+			return at
+		}
+	}
+	return len(data)
+}
