@@ -29,17 +29,17 @@ func (in commandIn) input() map[string]any {
 
 // commandKind is what tells the command tools apart.
 type commandKind struct {
-	prefix             string // in front of the command
-	failed, timedOut   string // error kinds
-	directTitle        string // of a direct task's step
-	stdoutName, stdErr string // artifact names
+	prefix                 string // in front of the command
+	failed, timedOut       string // error kinds
+	directTitle            string // of a direct task's step
+	stdoutName, stderrName string // of the artifacts, for kinds without output events
 }
 
 var (
-	shellKind = commandKind{failed: "shell_command_failed", timedOut: "shell_timeout", directTitle: "Shell command", stdoutName: "stdout.txt", stdErr: "stderr.txt"}
+	shellKind = commandKind{failed: "shell_command_failed", timedOut: "shell_timeout", directTitle: "Shell command"}
 	gitKind   = commandKind{
 		prefix: "git ", failed: "git_command_failed", timedOut: "git_timeout", directTitle: "Git command",
-		stdoutName: "git-stdout.txt", stdErr: "git-stderr.txt",
+		stdoutName: "git-stdout.txt", stderrName: "git-stderr.txt",
 	}
 )
 
