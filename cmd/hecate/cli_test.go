@@ -12,19 +12,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"hecate/cmd/hecate/internal/terminal"
 	"hecate/domain/event"
 	"hecate/domain/run"
-	"hecate/tools/process"
 )
-
-func TestMain(m *testing.M) {
-	process.SuperviseIfAsked()
-	time.Local = time.UTC
-	os.Exit(m.Run())
-}
 
 // testApp is a process without a terminal, a home or a server.
 func testApp(t *testing.T) (*app, *bytes.Buffer, *bytes.Buffer) {
@@ -56,7 +48,7 @@ func TestAnswers(t *testing.T) {
 		out      []string
 	}{
 		"yes":              {"y\n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, []string{"command │ go test ./...", "✓ approved by operator", "All tests pass.", "✓ completed"}},
-		"no":               {"n\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"✗ rejected by operator", "cancelled: approval rejected"}},
+		"no":               {"n\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"✗ rejected by operator", "✗ cancelled", "  approval rejected"}},
 		"unclear, then no": {"\nYES please\nno\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"please type y or n"}},
 		"capital yes":      {"  YES \n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, nil},
 		"end of input":     {"", exitRefused, []string{"cancel"}, []string{"refused, since nobody could answer:\n    shell_exec go test ./..."}},
@@ -101,8 +93,8 @@ func TestExitCodes(t *testing.T) {
 		"allowed by flag":               {gated("runtime-policy"), []string{"--yes"}, exitCompleted, []string{`"note":"--yes"`}, []string{"approval needed", "median.go", `new\x1b[2J.go`, "2 model calls · cost $0.0030"}},
 		"nobody there":                  {gated("runtime-policy"), nil, exitRefused, []string{`cancel {"reason":"approval needed, and nobody was there to answer"}`}, []string{"✗ cancelled", "    shell_exec go test ./...", "--yes"}},
 		"the flag does not open it":     {gated("mcp-require-approval"), []string{"--yes"}, exitRefused, []string{"cancel"}, nil},
-		"failed":                        {failed, nil, exitFailed, nil, []string{"✗ failed: agent loop hit per-task cost ceiling"}},
-		"cancelled by somebody else":    {cancelled, nil, exitCancelled, nil, []string{"✗ cancelled: run cancelled: wrong branch"}},
+		"failed":                        {failed, nil, exitFailed, nil, []string{"✗ failed", "  agent loop hit per-task cost ceiling"}},
+		"cancelled by somebody else":    {cancelled, nil, exitCancelled, nil, []string{"✗ cancelled", "  run cancelled: wrong branch"}},
 		"time limit":                    {[]scriptedEvent{ev("run.created", obj{}), ev("hang", nil)}, []string{"--timeout", "20ms"}, exitCancelled, []string{`cancel {"reason":"time limit of 20ms reached"}`, `"timeout_ms":20`}, nil},
 		"in place, with all the things": {failed, []string{"--in-place", "--model", "m", "--provider", "p", "--budget", "0.5"}, exitFailed, []string{`"workspace_mode":"in_place"`, `"requested_model":"m"`, `"requested_provider":"p"`, `"budget_micros_usd":500000`}, nil},
 	} {
@@ -119,20 +111,35 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// A yes goes with the digest of what was shown, if the server's digest is of the same bytes.
+// A yes goes with the digest of what was shown. If the server refuses it because
+// something else waits, nothing is approved, and that is said.
 func TestAnswerIsBoundToWhatWasShown(t *testing.T) {
-	script := gated("runtime-policy")
-	for _, e := range script {
-		if e.typ == "approval.requested" {
-			e.data["digest"] = digestOfShellCall()
-		}
+	for name, c := range map[string]struct {
+		accepted string
+		code     int
+	}{
+		"the same":       {digestOfShellCall(), exitCompleted},
+		"something else": {"another digest", exitFailed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			script := gated("runtime-policy")
+			for _, e := range script {
+				if e.typ == "approval.requested" {
+					e.data["digest"] = c.accepted
+				}
+			}
+			s := newContractServer(t, script)
+			s.digest = c.accepted
+			a, _, errs := testApp(t)
+			if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "--yes", "Repair it"}); code != c.code {
+				t.Errorf("exit code %d, want %d", code, c.code)
+			}
+			check(t, s.requests(), []string{`"digest":"` + digestOfShellCall() + `"`})
+			if c.code != 0 {
+				check(t, errs.String(), []string{"answer approval approval_1", "what waits is not what was shown"})
+			}
+		})
 	}
-	s := newContractServer(t, script)
-	a, _, _ := testApp(t)
-	if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "--yes", "Repair it"}); code != 0 {
-		t.Fatalf("exit code %d", code)
-	}
-	check(t, s.requests(), []string{`"digest":"` + digestOfShellCall() + `"`})
 }
 
 func digestOfShellCall() string {

@@ -27,6 +27,7 @@ type contractServer struct {
 	status   string
 	said     []string // the requests that changed something, and their bodies
 	conflict bool     // answers come too late
+	digest   string   // the only one that is accepted, "" for any
 	answered func()   // what happens, at the first question, without anybody's request
 }
 
@@ -63,8 +64,8 @@ var shellCall = obj{"tool_call_id": "c1", "tool_name": "shell_exec", "input": ob
 func asks(rule string) scriptedEvent {
 	return ev("approval.requested", obj{
 		"approval_id": "approval_1", "kind": "agent_loop_tool_call", "policy_reason": "Agent requested tools that require approval: shell_exec",
-		"digest": "8b9e39ddf4d40d8a37e5b4e5c3c0c7d7", "model_call_index": 1,
-		"calls": []any{obj{"tool_call_id": "c1", "tool_name": "shell_exec", "ruling": obj{"decision": "ask", "level": 2, "rule": rule}}},
+		"model_call_index": 1,
+		"calls":            []any{obj{"tool_call_id": "c1", "tool_name": "shell_exec", "ruling": obj{"decision": "ask", "level": 2, "rule": rule}}},
 	})
 }
 
@@ -231,7 +232,7 @@ func (s *contractServer) cancelRun(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *contractServer) resolve(w http.ResponseWriter, r *http.Request) {
-	var body struct{ Decision string }
+	var body struct{ Decision, Digest string }
 	raw, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(raw, &body)
 	s.mu.Lock()
@@ -239,7 +240,11 @@ func (s *contractServer) resolve(w http.ResponseWriter, r *http.Request) {
 	late := s.conflict
 	s.mu.Unlock()
 	switch {
+	case s.digest != "" && body.Digest != s.digest:
+		s.refuse(w, 409, "invalid_request", "what waits is not what was shown")
+		return
 	case late:
+		s.happen()
 		s.refuse(w, 409, "invalid_request", "the approval is answered already")
 		s.happen(ev("approval.resolved", obj{"status": "approved", "by": "operator"}))
 		s.play()

@@ -137,7 +137,7 @@ func (d *demo) startServer(ctx context.Context) (*localServer, func(), error) {
 func (d *demo) play(ctx context.Context, server *localServer, project string, yes bool) (int, error) {
 	d.section("the run")
 	f := newFollower(d.app, server.Client, yes, false)
-	f.lost = server.lost
+	f.lost, f.passing = server.lost, true
 	stop := d.catchInterrupts()
 	defer stop()
 	result, err := f.start(ctx, client.NewTask{

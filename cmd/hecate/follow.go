@@ -17,11 +17,12 @@ import (
 // or at a time limit. All of it happens in one goroutine; only the feed and the
 // terminal's input are read by others.
 type follower struct {
-	a      *app
-	server *client.Client
-	yes    bool
-	json   bool
-	lost   <-chan error // the server of our own ended; nil for another's
+	a       *app
+	server  *client.Client
+	yes     bool
+	json    bool
+	passing bool         // nothing of the run stays, so nothing is said about where to look later
+	lost    <-chan error // the server of our own ended; nil for another's
 
 	out    *terminal.Screen
 	live   *show.Live
@@ -109,18 +110,20 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 				return err
 			}
 		case a := <-answers:
-			f.answered(ctx, f.typed.take(a))
+			if err := f.answered(ctx, f.typed.take(a)); err != nil {
+				return err
+			}
 		case <-f.a.interrupt:
 			if f.result.Interrupted {
 				f.leave()
 				return nil
 			}
 			f.result.Interrupted = true
-			f.cancelRun(ctx, "interrupted on the terminal", "cancelling the run; Ctrl-C again leaves at once")
+			f.sayIfFailed(f.cancelRun(ctx, "interrupted on the terminal", "cancelling the run; Ctrl-C again leaves at once"))
 		case err := <-f.lost:
 			return fmt.Errorf("the server ended by itself, see hecate.log in its data directory: %w", errors.Join(err, errServerEnded))
 		case <-timeUp:
-			f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run")
+			f.sayIfFailed(f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run"))
 		case <-tick.C:
 			f.status()
 		}
@@ -179,15 +182,23 @@ func (f *follower) status() {
 }
 
 // cancelRun asks the server to cancel; the run.cancelled event ends the following.
-func (f *follower) cancelRun(ctx context.Context, reason, say string) {
+func (f *follower) cancelRun(ctx context.Context, reason, say string) error {
 	if f.cancel != "" {
-		return
+		return nil
 	}
 	f.cancel, f.open = reason, nil
 	fmt.Fprintf(f.ask, "\n%s %s\n", f.asks.Yellow("!"), say)
 	if _, err := f.server.CancelRun(ctx, f.task, f.run, reason); err != nil {
 		f.cancel = ""
-		fmt.Fprintf(f.ask, "%s cancel the run: %s\n", f.asks.Red("✗"), terminal.Line(err.Error()))
+		return fmt.Errorf("cancel run %s: %w", f.run, err)
+	}
+	return nil
+}
+
+// sayIfFailed tells of an error after which the run goes on, watched as before.
+func (f *follower) sayIfFailed(err error) {
+	if err != nil {
+		fmt.Fprintf(f.ask, "%s %s\n", f.asks.Red("✗"), terminal.Line(err.Error()))
 	}
 }
 

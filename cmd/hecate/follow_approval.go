@@ -33,7 +33,7 @@ func (f *follower) question(ctx context.Context, q show.Question) error {
 		f.open = &q
 		f.typed.ask(f.ask, f.asks.Bold(choice))
 	default:
-		f.refuse(ctx, q, bundle)
+		return f.refuse(ctx, q, bundle)
 	}
 	return nil
 }
@@ -52,7 +52,7 @@ func yesOpens(q show.Question) bool {
 }
 
 // refuse ends a run that needs an answer where nobody can give one.
-func (f *follower) refuse(ctx context.Context, q show.Question, b *show.Bundle) {
+func (f *follower) refuse(ctx context.Context, q show.Question, b *show.Bundle) error {
 	if b == nil || len(b.Calls) == 0 {
 		f.result.Refused = append(f.result.Refused, q.Reason)
 	} else {
@@ -62,13 +62,13 @@ func (f *follower) refuse(ctx context.Context, q show.Question, b *show.Bundle) 
 			}
 		}
 	}
-	f.cancelRun(ctx, "approval needed, and nobody was there to answer", "an approval is needed and nobody can give it here; cancelling the run")
+	return f.cancelRun(ctx, "approval needed, and nobody was there to answer", "an approval is needed and nobody can give it here; cancelling the run")
 }
 
 // answered handles a line that was typed.
-func (f *follower) answered(ctx context.Context, a answer) {
+func (f *follower) answered(ctx context.Context, a answer) error {
 	if f.open == nil {
-		return // typed while nothing was asked
+		return nil // typed while nothing was asked
 	}
 	q := *f.open
 	switch a {
@@ -81,17 +81,18 @@ func (f *follower) answered(ctx context.Context, a answer) {
 		f.resolveOrAsk(ctx, q, "reject")
 	case answerNone:
 		f.open, f.typed = nil, nil
-		f.refuse(ctx, q, f.live.Bundle(f.run))
+		return f.refuse(ctx, q, f.live.Bundle(f.run))
 	case answerUnclear:
 		f.typed.ask(f.ask, "  please type y or n.\n"+f.asks.Bold(choice))
 	}
+	return nil
 }
 
 // resolveOrAsk asks again if the answer did not get through.
 func (f *follower) resolveOrAsk(ctx context.Context, q show.Question, decision string) {
 	if err := f.resolve(ctx, q, decision, ""); err != nil {
 		f.result.Rejected = false
-		fmt.Fprintf(f.ask, "%s %s\n", f.asks.Red("✗"), terminal.Line(err.Error()))
+		f.sayIfFailed(err)
 		f.open = &q
 		f.typed.ask(f.ask, f.asks.Bold(choice))
 	}
@@ -101,7 +102,7 @@ func (f *follower) resolveOrAsk(ctx context.Context, q show.Question, decision s
 func (f *follower) resolve(ctx context.Context, q show.Question, decision, note string) error {
 	_, err := f.server.Resolve(ctx, f.task, q.ApprovalID, client.Answer{Decision: decision, Note: note, Digest: shownDigest(q, f.live.Bundle(f.run))})
 	var refused *client.Error
-	if errors.As(err, &refused) && refused.Status == http.StatusConflict {
+	if errors.As(err, &refused) && refused.Status == http.StatusConflict && !f.stillWaits(ctx, q.ApprovalID) {
 		f.result.Rejected = false
 		fmt.Fprintf(f.ask, "%s %s\n", f.asks.Yellow("!"), terminal.Line(refused.Error()))
 		return nil // somebody else was faster; the feed tells with what
@@ -112,12 +113,23 @@ func (f *follower) resolve(ctx context.Context, q show.Question, decision, note 
 	return nil
 }
 
-// shownDigest binds an answer to what was shown. It is empty if the server shows the
-// arguments in another form than the one the digest is made of: the answer then
-// names the approval alone, which is about one bundle only.
-func shownDigest(q show.Question, b *show.Bundle) string {
-	if b != nil && b.Digest() == q.Digest {
-		return q.Digest
+// stillWaits tells an answer that came too late from one that was refused because
+// what waits is not what was shown.
+func (f *follower) stillWaits(ctx context.Context, approvalID string) bool {
+	approvals, err := f.server.Approvals(ctx, f.task)
+	for _, p := range approvals {
+		if p.ID == approvalID {
+			return p.Status == "pending"
+		}
 	}
-	return ""
+	return err != nil
+}
+
+// shownDigest binds an answer to what was shown: the server refuses it if something
+// else waits. Without a bundle, or from a server without digests, it is empty.
+func shownDigest(q show.Question, b *show.Bundle) string {
+	if b == nil || q.Digest == "" {
+		return ""
+	}
+	return b.Digest()
 }

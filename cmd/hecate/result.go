@@ -159,8 +159,6 @@ func (f *follower) verdict(r runResult) {
 		mark = st.Green("✓")
 	case r.left:
 		mark, text = st.Yellow("!"), "left before the end; the run may still be going on"
-	case r.Error != "":
-		text += ": " + terminal.Line(r.Error)
 	}
 	detail := []string{show.Count(r.ModelCallCount, "model call"), "cost " + show.Cost(r.CostMicroUSD, r.CostKnown)}
 	if r.left {
@@ -169,12 +167,20 @@ func (f *follower) verdict(r runResult) {
 		detail = append([]string{show.Duration(time.Duration(r.DurationMS) * time.Millisecond)}, detail...)
 	}
 	fmt.Fprintln(f.out, st.Row(mark+" "+text, strings.Join(detail, " · ")))
+	if r.Error != "" {
+		for _, line := range terminal.Wrap(terminal.Text(strings.TrimSpace(r.Error)), show.TextColumns(st)-2) {
+			fmt.Fprintln(f.out, "  "+line)
+		}
+	}
 	if len(r.Refused) > 0 {
 		fmt.Fprintln(f.out, "  refused, since nobody could answer:")
 		for _, call := range r.Refused {
 			fmt.Fprintln(f.out, "    "+call)
 		}
 		fmt.Fprintln(f.out, "  run it on a terminal, or with --yes, or change HECATE_TASK_APPROVAL_POLICIES of the server")
+	}
+	if f.passing {
+		return
 	}
 	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"history", "hecate log " + r.RunID}} {
 		if row[1] != "" {

@@ -24,12 +24,10 @@ type Bundle struct {
 	Index int64 // of the model call
 	Calls []Call
 
-	exact []run.ToolCall // with the argument bytes that are shown
+	exact []run.ToolCall // with the bytes that the model wrote
 }
 
 // Digest names the calls of the bundle exactly: hex SHA-256, see run.BundleDigest.
-// It differs from the server's if the server shows arguments in another form than
-// the model wrote them in, such as without blanks.
 func (b *Bundle) Digest() string { return run.BundleDigest(b.RunID, b.Index, b.exact) }
 
 // Bundles gathers the bundles of runs from their events.
@@ -51,8 +49,31 @@ func (b *Bundles) Add(e client.Event) {
 		at = &Bundle{RunID: e.RunID, Index: d.Index}
 		b.latest[e.RunID] = at
 	}
-	at.Calls = append(at.Calls, Call{ID: d.ToolCallID, Tool: d.ToolName, Input: d.Input})
-	at.exact = append(at.exact, run.ToolCall{ID: d.ToolCallID, Name: d.ToolName, Arguments: event.NewText(string(d.Input))})
+	written := d.written()
+	at.Calls = append(at.Calls, Call{ID: d.ToolCallID, Tool: d.ToolName, Input: parsed(written)})
+	at.exact = append(at.exact, run.ToolCall{ID: d.ToolCallID, Name: d.ToolName, Arguments: event.NewText(written)})
+}
+
+// written is the text of the arguments as the model wrote them.
+func (d assistant) written() string {
+	switch {
+	case d.Exact != nil:
+		return string(d.Exact)
+	case d.Arguments != nil:
+		return *d.Arguments
+	}
+	return string(d.Input)
+}
+
+// parsed is the JSON object that the model wrote, or {"raw": text} for anything else.
+// What is shown comes from the same bytes as the digest.
+func parsed(written string) json.RawMessage {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(written), &object) == nil && object != nil {
+		return json.RawMessage(written)
+	}
+	raw, _ := json.Marshal(map[string]string{"raw": written}) // a map of strings always encodes
+	return raw
 }
 
 // Of returns the latest bundle of a run, nil if none is known.

@@ -34,6 +34,8 @@ type (
 		ToolCallID string          `json:"tool_call_id"`
 		ToolName   string          `json:"tool_name"`
 		Input      json.RawMessage `json:"input"`
+		Arguments  *string         `json:"arguments"`        // as written, if that is not Input's bytes
+		Exact      []byte          `json:"arguments_base64"` // the same where it is no UTF-8
 	}
 	toolCall struct {
 		ID         string         `json:"tool_call_id"`

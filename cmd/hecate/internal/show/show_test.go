@@ -141,16 +141,28 @@ func FuzzEvents(f *testing.F) {
 // The digest that goes with an answer covers the very bytes that were shown.
 func TestDigestOfWhatIsShown(t *testing.T) {
 	var b show.Bundles
-	for i, input := range []string{`{"command":"ls"}`, `{"path":"a.go"}`} {
+	for i, arguments := range []string{
+		`"input":{"command":"ls"}`,
+		`"input":{"path":"something else"},"arguments":"{ \"path\": \"a.go\" }"`,
+		`"input":{"raw":"x"},"arguments":"\ufffd","arguments_base64":"/w=="`,
+	} {
 		b.Add(client.Event{RunID: "run_1", Type: "assistant.tool_call_proposed", Data: fmt.Appendf(nil,
-			`{"model_call_index":3,"tool_call_id":"c%d","tool_name":"t%d","input":%s}`, i, i, input)})
+			`{"model_call_index":3,"tool_call_id":"c%d","tool_name":"t%d",%s}`, i, i, arguments)})
 	}
 	want := run.BundleDigest("run_1", 3, []run.ToolCall{
 		{ID: "c0", Name: "t0", Arguments: event.NewText(`{"command":"ls"}`)},
-		{ID: "c1", Name: "t1", Arguments: event.NewText(`{"path":"a.go"}`)},
+		{ID: "c1", Name: "t1", Arguments: event.NewText(`{ "path": "a.go" }`)},
+		{ID: "c2", Name: "t2", Arguments: event.NewText("\xff")},
 	})
 	if got := b.Of("run_1").Digest(); got != want {
 		t.Errorf("digest %s, want %s", got, want)
+	}
+	var shown bytes.Buffer
+	for _, c := range b.Of("run_1").Calls {
+		c.Verbatim(&shown, terminal.Style{}, "")
+	}
+	if want := "command │ ls\npath │ a.go\nraw │ \ufffd\n"; shown.String() != want {
+		t.Errorf("shown %q, want %q", shown.String(), want)
 	}
 	if b.Of("run_2") != nil {
 		t.Error("an unknown run has a bundle")

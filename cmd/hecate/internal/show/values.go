@@ -21,7 +21,7 @@ func Cost(microUSD int64, known bool) string {
 
 // dollars keeps four decimals, and six where four would hide most of a small sum.
 func dollars(microUSD int64) string {
-	if microUSD < 10_000 && microUSD%100 != 0 {
+	if microUSD < 1_000 && microUSD%100 != 0 {
 		return fmt.Sprintf("$%d.%06d", microUSD/1_000_000, microUSD%1_000_000)
 	}
 	rounded := (microUSD + 50) / 100

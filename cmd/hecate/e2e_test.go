@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/runtime/model/scripted"
+	"hecate/tools/process"
+)
+
+// asHecate makes the test binary behave as hecate.
+const asHecate = "HECATE_TEST_AS_HECATE"
+
+func TestMain(m *testing.M) {
+	process.SuperviseIfAsked()
+	if os.Getenv(asHecate) != "" {
+		os.Exit(newApp().run(os.Args[1:]))
+	}
+	time.Local = time.UTC
+	testscript.Main(m, map[string]func(){"hecate": func() { os.Exit(newApp().run(os.Args[1:])) }})
+}
+
+// e2eModel answers what the scripts ask for, by a word of the prompt.
+func e2eModel() *scripted.Server {
+	cost := int64(1500)
+	say := func(text string, calls ...scripted.Call) scripted.Reply {
+		return scripted.Reply{Text: text, Calls: calls, Usage: &[2]int64{100, 10}, Cost: &cost}
+	}
+	write := scripted.ToolCall("call_1", "file_write", map[string]any{"path": "made.txt", "content": "by the agent\n"})
+	shell := scripted.ToolCall("call_2", "shell_exec", map[string]any{"command": "cat made.txt"})
+	return scripted.New(
+		scripted.Script{Marker: "gated", ByTurn: true, Replies: []scripted.Reply{
+			say("First the file.", write), say("Now a look at it.", shell), say("The file is there."),
+		}},
+		scripted.Script{Marker: "hangs", Replies: []scripted.Reply{{Hang: true}}, Repeat: true},
+		scripted.Script{Marker: "refused", Repeat: true, Replies: []scripted.Reply{{HTTP: 400, Body: []byte(`{"error":{"message":"no such thing","type":"invalid_request_error"}}`)}}},
+		scripted.Script{Repeat: true, Replies: []scripted.Reply{say("Nothing to do.")}},
+	)
+}
+
+// e2eEnviron is the environment of a hecate with its data below dir and the scripted
+// model, which runs until stop is called.
+func e2eEnviron(dir string) (environ []string, stop func(), err error) {
+	base, stop, err := e2eModel().Start("127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	tmp := filepath.Join(dir, "tmp")
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + tmp, "TERM=xterm", "LANG=C.UTF-8", "TZ=UTC",
+		"HECATE_DATA_DIR=" + filepath.Join(dir, "data"), "HECATE_ADDRESS=127.0.0.1:0",
+		"PROVIDER_FAKE_PRECONFIGURED=true", "PROVIDER_FAKE_KIND=local", "PROVIDER_FAKE_BASE_URL=" + base,
+	}, stop, os.MkdirAll(tmp, 0o755)
+}
+
+// The scripts under testdata/script run the real binary, with its server where it has one.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(e *testscript.Env) error {
+			environ, stop, err := e2eEnviron(e.WorkDir)
+			if err != nil {
+				return err
+			}
+			e.Defer(stop)
+			for _, entry := range environ {
+				name, value, _ := strings.Cut(entry, "=")
+				e.Setenv(name, value)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "waitfile": waitFile, "start": startTask, "waitpending": waitPending,
+		},
+	})
+}
+
+// exits CODE program args… runs a program that must end with that exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE program [args...]")
+	}
+	got := 0
+	err := ts.Exec(args[1], args[2:]...)
+	var exited *exec.ExitError
+	if errors.As(err, &exited) {
+		got = exited.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if want, err := strconv.Atoi(args[0]); err != nil || got != want {
+		ts.Fatalf("exit code %d, want %s", got, args[0])
+	}
+}
+
+// until polls for what another process does.
+func until(ts *testscript.TestScript, what string, done func() bool) {
+	for range 1000 {
+		if done() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	ts.Fatalf("not within 10 s: %s", what)
+}
+
+func waitFile(ts *testscript.TestScript, _ bool, args []string) {
+	until(ts, args[0]+" exists", func() bool {
+		_, err := os.Stat(ts.MkAbs(args[0]))
+		return err == nil
+	})
+}
+
+// serverOf is a client of the server that runs in the script's data directory.
+func serverOf(ts *testscript.TestScript) *client.Client {
+	a := &app{environ: []string{"HECATE_DATA_DIR=" + ts.Getenv("HECATE_DATA_DIR")}}
+	servers := a.localServers()
+	if len(servers) == 0 {
+		ts.Fatalf("no server runs")
+	}
+	c, err := client.New(servers[0], "", nil)
+	ts.Check(err)
+	return c
+}
+
+// start PROMPT starts a task on the script's server and sets TASK and RUN.
+func startTask(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, c := context.Background(), serverOf(ts)
+	task, _, err := c.CreateTask(ctx, client.NewTask{Prompt: args[0], ExecutionKind: "agent_loop", WorkspaceMode: "ephemeral", WorkingDirectory: ts.MkAbs("project")})
+	ts.Check(err)
+	run, err := c.StartTask(ctx, task.ID)
+	ts.Check(err)
+	ts.Setenv("TASK", task.ID)
+	ts.Setenv("RUN", run.ID)
+}
+
+// waitpending waits for an approval of TASK and sets APPROVAL.
+func waitPending(ts *testscript.TestScript, _ bool, _ []string) {
+	until(ts, "an approval waits", func() bool {
+		approvals, err := serverOf(ts).Approvals(context.Background(), ts.Getenv("TASK"))
+		ts.Check(err)
+		for _, p := range approvals {
+			if p.Status == "pending" {
+				ts.Setenv("APPROVAL", p.ID)
+				checkDigest(ts, p)
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// checkDigest makes sure that what is shown of an approval is what its digest covers.
+func checkDigest(ts *testscript.TestScript, p client.Approval) {
+	q, bundle, err := questionOf(context.Background(), serverOf(ts), p)
+	ts.Check(err)
+	if bundle == nil || bundle.Digest() != q.Digest {
+		ts.Fatalf("approval %s has the digest %s, which is not that of the calls that are shown", p.ID, q.Digest)
+	}
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminalSession is a command that runs on a terminal of its own.
+type terminalSession struct {
+	cmd    *exec.Cmd
+	master *os.File
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when output came
+	said    bytes.Buffer
+	closed  chan struct{} // closed when there is no more
+}
+
+// onPTY starts the hecate of this test binary on a pseudo terminal of 100 columns.
+func onPTY(t *testing.T, environ []string, args ...string) *terminalSession {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fd := int(master.Fd())
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		t.Fatal(err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}); err != nil {
+		t.Fatal(err)
+	}
+	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	s := &terminalSession{cmd: exec.Command(os.Args[0], args...), master: master, changed: make(chan struct{}), closed: make(chan struct{})}
+	s.cmd.Env = append(environ, asHecate+"=1")
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
+	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { defer close(s.closed); s.read() }()
+	t.Cleanup(func() {
+		_ = s.cmd.Process.Kill() // it may have ended long ago
+		_ = s.cmd.Wait()
+		master.Close()
+		<-s.closed
+	})
+	return s
+}
+
+// read collects the output until the terminal is closed, which reads as an error.
+func (s *terminalSession) read() {
+	buf := make([]byte, 4096)
+	for {
+		n, err := s.master.Read(buf)
+		s.mu.Lock()
+		s.said.Write(buf[:n])
+		close(s.changed)
+		s.changed = make(chan struct{})
+		s.mu.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// waitFor returns once the command has said text, and fails the test if it ends without.
+func (s *terminalSession) waitFor(t *testing.T, text string) {
+	t.Helper()
+	for {
+		s.mu.Lock()
+		found, changed := strings.Contains(s.said.String(), text), s.changed
+		s.mu.Unlock()
+		if found {
+			return
+		}
+		select {
+		case <-changed:
+		case <-s.closed:
+			t.Fatalf("the command ended without saying %q:\n%s", text, s.output())
+		}
+	}
+}
+
+func (s *terminalSession) typeIn(t *testing.T, text string) {
+	t.Helper()
+	if _, err := s.master.WriteString(text); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// exitCode waits for the end of the command and of its output.
+func (s *terminalSession) exitCode() int {
+	_ = s.cmd.Wait() // the code says more than the error
+	<-s.closed
+	return s.cmd.ProcessState.ExitCode()
+}
+
+func (s *terminalSession) output() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.said.String()
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// terminalEnviron is an environment with a project to work on.
+func terminalEnviron(t *testing.T) (environ []string, project string) {
+	t.Helper()
+	dir := t.TempDir()
+	environ, stop, err := e2eEnviron(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(stop)
+	project = filepath.Join(dir, "project")
+	if err := os.Mkdir(project, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return environ, project
+}
+
+// On a terminal the question is asked there, in colours, and what was typed before
+// it is no answer to it.
+func TestTerminalApproval(t *testing.T) {
+	environ, project := terminalEnviron(t)
+	s := onPTY(t, environ, "run", "--dir", project, "gated: make a file")
+	s.typeIn(t, "y\ny\n")
+	s.waitFor(t, "y approve")
+	s.typeIn(t, "what?\n")
+	s.waitFor(t, "please type y or n")
+	s.typeIn(t, "y\n")
+	if code := s.exitCode(); code != exitCompleted {
+		t.Fatalf("exit code %d:\n%s", code, s.output())
+	}
+	check(t, s.output(), []string{"\x1b[33m?\x1b[0m \x1b[1mapproval needed\x1b[0m", "cat made.txt", "by the agent", "The file is there."})
+}
+
+func TestTerminalWithoutColours(t *testing.T) {
+	environ, project := terminalEnviron(t)
+	s := onPTY(t, append(environ, "NO_COLOR=1"), "run", "--yes", "--dir", project, "gated: make a file")
+	s.exitCode()
+	if out := strings.ReplaceAll(s.output(), "\r\x1b[2K", ""); strings.Contains(out, "\x1b") || !strings.Contains(out, "✓ completed") {
+		t.Errorf("output:\n%q", out)
+	}
+}
+
+// Ctrl-C at the question cancels the run.
+func TestTerminalInterrupt(t *testing.T) {
+	environ, project := terminalEnviron(t)
+	s := onPTY(t, environ, "run", "--dir", project, "gated: make a file")
+	s.waitFor(t, "y approve")
+	s.typeIn(t, "\x03")
+	if code := s.exitCode(); code != exitInterrupted {
+		t.Fatalf("exit code %d:\n%s", code, s.output())
+	}
+	check(t, s.output(), []string{"cancelling the run", "cancelled"})
+}
