@@ -10,7 +10,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -75,9 +74,7 @@ func New(c Config) (*Server, error) {
 		Host:   c.Host, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
-	if err := docs.Mount(mux, h.OpenAPI()); err != nil {
-		return nil, fmt.Errorf("make the API: %w", err)
-	}
+	docs.Mount(mux, h.OpenAPI())
 	guard := auth.New(auth.Config{
 		Token: c.Token, Protected: v1.Base, ListenAddress: c.ListenAddress, PublicURL: c.Host.PublicURL, AllowedOrigins: c.AllowedOrigins,
 	})
@@ -93,7 +90,7 @@ func (s *Server) Run(ctx context.Context) error { return s.hub.Run(ctx) }
 func (s *Server) OpenAPI() *huma.OpenAPI { return s.doc }
 
 func document(c Config) huma.Config {
-	return huma.Config{
+	config := huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
@@ -103,9 +100,12 @@ func document(c Config) huma.Config {
 					"`{\"error\": {\"type\", \"message\"}}`. Unknown members of a request are ignored; accept unknown members of an answer. " +
 					"Every answer says in `Hecate-Position` which position of the log it reflects.",
 			},
-			Servers: []*huma.Server{{URL: "/", Description: "This server"}},
+			Servers:    []*huma.Server{{URL: "/", Description: "This server"}},
+			Components: &huma.Components{Schemas: huma.NewMapRegistry("#/components/schemas/", v1.SchemaName)},
 		},
 		Formats:       map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
 		DefaultFormat: "application/json",
 	}
+	config.AllowAdditionalPropertiesByDefault = true // in both directions
+	return config
 }

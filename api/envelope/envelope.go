@@ -36,7 +36,7 @@ type Answer[T any] struct {
 // Error is an answer that says what went wrong. It is an error, too.
 type Error struct {
 	Status int    `json:"-"`
-	Body   Detail `json:"error"`
+	Body   Detail `json:"error" doc:"What went wrong."`
 }
 
 // Detail is what a client learns about an error.

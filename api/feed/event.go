@@ -62,7 +62,11 @@ func (i *Item) MarshalJSON() ([]byte, error) { return i.json, nil }
 
 // Schema describes an item as what it looks like.
 func (*Item) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[Event](), true, "Event")
+	ref := r.Schema(reflect.TypeFor[Event](), true, "Event")
+	s := r.SchemaFromRef(ref.Ref)
+	s.Properties["data"].Type = huma.TypeObject // what stands in the log is an object
+	s.Properties["data"].AdditionalProperties = true
+	return ref
 }
 
 // newItem encodes the event of a record.

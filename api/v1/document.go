@@ -26,6 +26,7 @@ var tags = []*huma.Tag{
 // Describe adds to the document what concerns all operations.
 func Describe(doc *huma.OpenAPI) {
 	doc.Tags = tags
+	describeFields(doc)
 	if doc.Components.SecuritySchemes == nil {
 		doc.Components.SecuritySchemes = map[string]*huma.SecurityScheme{}
 	}
@@ -81,6 +82,9 @@ func failures(s spec) []int {
 	out := slices.Clone(s.fails)
 	if !s.open {
 		out = append(out, http.StatusUnauthorized)
+	}
+	if s.method == http.MethodGet && !s.open {
+		out = append(out, http.StatusServiceUnavailable) // the demanded position is not reached
 	}
 	return append(out, http.StatusForbidden, http.StatusInternalServerError)
 }

@@ -42,8 +42,8 @@ type listEventsInput struct {
 type eventsOutput struct {
 	Placed
 	Body struct {
-		Object string       `json:"object" enum:"events"`
-		Data   []*feed.Item `json:"data"`
+		Object string       `json:"object" doc:"Names the kind of the answer." enum:"events"`
+		Data   []*feed.Item `json:"data" doc:"The events, oldest first."`
 		Next   int64        `json:"next_after_sequence,omitempty" doc:"The after_sequence of the next page; absent on an empty page, which is the end."`
 	}
 }

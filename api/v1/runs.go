@@ -26,8 +26,11 @@ func traced[T any](ctx context.Context, a *answer[T]) *tracedAnswer[T] {
 
 type startInput struct {
 	TaskPath
-	Payload optional[struct{}]
+	Payload optional[startRequest]
 }
+
+// startRequest has no members yet.
+type startRequest struct{}
 
 type cancelRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Shown as the run's last error."`
@@ -45,7 +48,7 @@ func (a *API) registerRuns() {
 		description: "Opens the task's next run and answers at once: the run is `queued`, or `awaiting_approval` if a person must agree first. " +
 			"Of concurrent calls exactly one opens a run; the others get 409. A W3C `traceparent` is joined.",
 		fails: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
-		body:  reflect.TypeFor[struct{}](), bodyOptional: true,
+		body:  reflect.TypeFor[startRequest](), bodyOptional: true,
 		example: map[string]any{"object": "task_run", "data": exampleRun},
 	}, a.startTask)
 	register(a, spec{

@@ -14,41 +14,43 @@ type healthOutput struct {
 }
 
 type health struct {
-	Status  string `json:"status" enum:"ok"`
-	Time    string `json:"time" format:"date-time" doc:"The server's time, in seconds."`
-	Version string `json:"version"`
-	Sandbox struct {
-		OSIsolation isolation `json:"os_isolation"`
-	} `json:"sandbox"`
+	Status  string  `json:"status" doc:"Always ok: a server that is not does not answer." enum:"ok"`
+	Time    string  `json:"time" format:"date-time" doc:"The server's time, in seconds."`
+	Version string  `json:"version" doc:"Version of the server."`
+	Sandbox sandbox `json:"sandbox" doc:"How runs are confined."`
 }
 
-type isolation struct {
+type sandbox struct {
+	OSIsolation osIsolation `json:"os_isolation" doc:"The part of it that the operating system does."`
+}
+
+type osIsolation struct {
 	Kind string `json:"kind" doc:"What confines the commands that runs start." enum:"bwrap,sandbox-exec,none"`
 	Path string `json:"path,omitempty" doc:"The program that does it."`
 }
 
 type session struct {
-	Role         string       `json:"role" enum:"operator"`
-	RuntimeHost  runtimeHost  `json:"runtime_host"`
-	Capabilities capabilities `json:"capabilities"`
+	Role         string       `json:"role" doc:"What the caller may do." enum:"operator"`
+	RuntimeHost  runtimeHost  `json:"runtime_host" doc:"The server."`
+	Capabilities capabilities `json:"capabilities" doc:"What the server can do."`
 }
 
 type runtimeHost struct {
 	ID             string `json:"id" doc:"Stays the same for a data directory."`
-	Label          string `json:"label"`
-	Mode           string `json:"runtime_mode" enum:"local"`
-	OperatorAccess string `json:"operator_access" enum:"local_operator"`
-	PublicURL      string `json:"public_url,omitempty"`
-	LocalActions   bool   `json:"local_only_actions_available"`
+	Label          string `json:"label" doc:"The machine's name, or one that the operator chose."`
+	Mode           string `json:"runtime_mode" doc:"How the server runs." enum:"local"`
+	OperatorAccess string `json:"operator_access" doc:"As whom the caller is let in." enum:"local_operator"`
+	PublicURL      string `json:"public_url,omitempty" doc:"The URL that clients should use."`
+	LocalActions   bool   `json:"local_only_actions_available" doc:"Whether actions that need the server's own machine can be used."`
 }
 
 type capabilities struct {
-	LocalProviders bool `json:"local_providers_allowed"`
+	LocalProviders bool `json:"local_providers_allowed" doc:"Whether model providers on this machine can be used."`
 }
 
 // projection is where one read model stands.
 type projection struct {
-	Name       string `json:"name"`
+	Name       string `json:"name" doc:"Name of the read model."`
 	Position   int64  `json:"position" doc:"Everything in the log up to here is visible."`
 	Head       int64  `json:"head" doc:"Position of the newest event of the log."`
 	Lag        int64  `json:"lag" doc:"Events after position."`
@@ -94,7 +96,7 @@ func (a *API) registerSystem() {
 
 func (a *API) health(context.Context, *struct{}) (*healthOutput, error) {
 	out := &healthOutput{Body: health{Status: "ok", Time: a.Clock.Now().UTC().Format(time.RFC3339), Version: a.Host.Version}}
-	out.Body.Sandbox.OSIsolation = isolation{Kind: a.Host.Sandbox, Path: a.Host.SandboxPath}
+	out.Body.Sandbox.OSIsolation = osIsolation{Kind: a.Host.Sandbox, Path: a.Host.SandboxPath}
 	return out, nil
 }
 

@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"reflect"
@@ -45,12 +44,12 @@ type taskRequest struct {
 	TimeoutMS        int64  `json:"timeout_ms,omitempty" doc:"Time limit of one command, in milliseconds; 5000 if 0." minimum:"0"`
 	Priority         string `json:"priority,omitempty" doc:"Kept as it is; normal if empty."`
 	Provider         string `json:"requested_provider,omitempty" doc:"Needs requested_model, too. Both empty: the router chooses."`
-	Model            string `json:"requested_model,omitempty"`
+	Model            string `json:"requested_model,omitempty" doc:"The model to use. Empty: the router chooses."`
 	BudgetMicroUSD   int64  `json:"budget_micros_usd,omitempty" doc:"Ceiling for the cost of a run and the ones that it goes on from, in millionths of a US dollar; 0 for none." minimum:"0"`
 	ProjectID        string `json:"project_id,omitempty" doc:"The project that it belongs to."`
 	WorkflowMode     string `json:"workflow_mode,omitempty" doc:"Reserved; must be empty."`
 
-	MCPServers []json.RawMessage `json:"mcp_servers,omitempty" doc:"Reserved; must be empty."`
+	MCPServers []any `json:"mcp_servers,omitempty" doc:"Reserved; must be empty."`
 }
 
 // definition checks what this server cannot do; the rest is the domain's to judge.
