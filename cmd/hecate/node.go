@@ -86,7 +86,7 @@ func (n *node) open(ctx context.Context) error {
 	}
 	settings := toolSettings(n.config)
 	n.pool = worker.New(worker.Config{
-		Executor: executor, Store: n.stores.log, Router: providers, Tools: builtin.All(), Settings: settings,
+		Executor: executor, Store: n.stores.log, Router: providers, Tools: append(builtin.All(), builtin.Direct()...), Settings: settings,
 		Workspaces: workspace.NewManager(n.config.TempDir), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
 		Workers: n.config.Workers, NodeID: hostID, Log: n.log,
 	})
