@@ -11,6 +11,7 @@ import (
 	"hecate/eventstore"
 	"hecate/eventstore/internal/blobs"
 	"hecate/eventstore/internal/groupcommit"
+	"hecate/eventstore/internal/versions"
 )
 
 // commitMax is how long one group may take before the server counts as lost. The
@@ -23,6 +24,9 @@ const (
 	outcomeKnown    = 1
 	outcomeConflict = 2
 )
+
+// uniqueViolation is the SQL state of an insert of what exists.
+const uniqueViolation = "23505"
 
 // Append makes the batch durable and returns its place, see eventstore.Store.
 func (s *Store) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appended, error) {
@@ -113,22 +117,48 @@ func classify(err error) error {
 	return err
 }
 
-// send calls the server and hands out the answers.
+// seenVersions are the versions that this node saw last of the streams it appends
+// to. Only the goroutine that commits uses it.
+type seenVersions struct {
+	versions.Cache
+	connections int64 // made when the cache was begun
+}
+
+// fresh forgets everything once there is a new connection: it may lead to a server
+// that was restored or promoted, and lacks what the old one had.
+func (v *seenVersions) fresh(connections int64) *versions.Cache {
+	if v.connections != connections {
+		v.Cache, v.connections = versions.Cache{}, connections
+	}
+	return &v.Cache
+}
+
+// send calls the server and hands out the answers. It relies on the versions seen
+// last; if another node has appended since, it asks once more relying on nothing.
 func (s *Store) send(ctx context.Context, requests []*groupcommit.Request) error {
-	var outcome, first, last, versions []int64
-	args := newArguments(requests)
-	err := s.writer.QueryRow(ctx, s.sql.append, args.values()...).Scan(&outcome, &first, &last, &versions)
+	err := s.call(ctx, requests, s.seen.fresh(s.connections.Load()))
+	var refused *pgconn.PgError
+	if errors.As(err, &refused) && refused.Code == uniqueViolation {
+		err = s.call(ctx, requests, nil)
+	}
+	return err
+}
+
+func (s *Store) call(ctx context.Context, requests []*groupcommit.Request, seen *versions.Cache) error {
+	var outcome, first, last, before []int64
+	args := newArguments(requests, seen)
+	err := s.writer.QueryRow(ctx, s.sql.append, args.values()...).Scan(&outcome, &first, &last, &before)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}
 	var records []eventstore.Record
 	part := 0
 	for i, r := range requests {
-		mine := versions[part : part+len(r.Batch.Streams)]
+		mine := before[part : part+len(r.Batch.Streams)]
 		switch outcome[i] {
 		case outcomeAppended:
 			r.Appended = eventstore.Appended{First: first[i], Last: last[i]}
-			place(r, mine)
+			s.place(r, mine)
 			records = append(records, r.Records...)
 		case outcomeKnown:
 			r.Appended = eventstore.Appended{First: first[i], Last: last[i], Repeated: true}
@@ -143,13 +173,14 @@ func (s *Store) send(ctx context.Context, requests []*groupcommit.Request) error
 }
 
 // place gives the records of an accepted request their places.
-func place(r *groupcommit.Request, versions []int64) {
+func (s *Store) place(r *groupcommit.Request, before []int64) {
 	record := 0
-	for i, s := range r.Batch.Streams {
-		for n := range s.Events {
-			r.Place(record, r.Appended.First+int64(record), versions[i]+int64(n)+1)
+	for i, part := range r.Batch.Streams {
+		for n := range part.Events {
+			r.Place(record, r.Appended.First+int64(record), before[i]+int64(n)+1)
 			record++
 		}
+		s.seen.Put(part.Stream, before[i]+int64(len(part.Events)))
 	}
 }
 

@@ -5,15 +5,18 @@ import (
 
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"hecate/eventstore"
 	"hecate/eventstore/internal/groupcommit"
+	"hecate/eventstore/internal/versions"
 )
 
 // argumentsOfAppend is how many parameters hecate_append has.
-const argumentsOfAppend = 24
+const argumentsOfAppend = 25
 
 // arguments are the columns that hecate_append takes, see there. Indexes begin at 1.
 type arguments struct {
 	streams []string
+	known   []*int64
 
 	command []string
 
@@ -30,8 +33,11 @@ type arguments struct {
 	hash, head, salt, data [][]byte
 }
 
-func newArguments(requests []*groupcommit.Request) *arguments {
+// newArguments lists the group. A version in seen is passed on as known where the
+// insert will prove it; a check without an insert always looks it up.
+func newArguments(requests []*groupcommit.Request, seen *versions.Cache) *arguments {
 	a := &arguments{streams: touched(requests)}
+	a.known = knownVersions(a.streams, requests, seen)
 	for i, r := range requests {
 		a.command = append(a.command, r.Batch.CommandID)
 		record := 0
@@ -51,7 +57,7 @@ func newArguments(requests []*groupcommit.Request) *arguments {
 	return a
 }
 
-// touched returns the streams of the group, sorted, so that all nodes lock them in one order.
+// touched returns the streams of the group, sorted, each once.
 func touched(requests []*groupcommit.Request) []string {
 	var out []string
 	for _, r := range requests {
@@ -61,6 +67,36 @@ func touched(requests []*groupcommit.Request) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// knownVersions returns for each stream a version that certainly exists and that
+// the first request for it starts from, or nil: always nil if seen is.
+func knownVersions(streams []string, requests []*groupcommit.Request, seen *versions.Cache) []*int64 {
+	known := make([]*int64, len(streams))
+	if seen == nil {
+		return known
+	}
+	first := make([]bool, len(streams)) // whether the stream was met
+	for _, r := range requests {
+		for _, s := range r.Batch.Streams {
+			i, _ := slices.BinarySearch(streams, s.Stream)
+			if len(s.Events) == 0 {
+				first[i], known[i] = true, nil
+			}
+			if first[i] {
+				continue
+			}
+			first[i] = true
+			version, ok := seen.Get(s.Stream)
+			if !ok && s.Expected == eventstore.NoStream {
+				version, ok = 0, true // every stream has been there
+			}
+			if ok && (s.Expected == version || s.Expected == eventstore.AnyVersion) {
+				known[i] = &version
+			}
+		}
+	}
+	return known
 }
 
 // addEvent adds the record of r with the given index, the nth of the last part.
@@ -93,7 +129,7 @@ func (a *arguments) addEvent(r *groupcommit.Request, record int, n int64) {
 // values returns the arguments in the order of the function's parameters.
 func (a *arguments) values() []any {
 	return []any{
-		orEmpty(a.streams), orEmpty(a.command),
+		orEmpty(a.streams), a.known, orEmpty(a.command),
 		orEmpty(a.partRequest), orEmpty(a.partStream), orEmpty(a.partExpected), orEmpty(a.partEvents), orEmpty(a.partWork),
 		orEmpty(a.part), orEmpty(a.number), orEmpty(a.stream), orEmpty(a.id), orEmpty(a.typ), orEmpty(a.schema), orEmpty(a.at),
 		orEmpty(a.kind), orEmpty(a.name), orEmpty(a.org), orEmpty(a.causedBy), orEmpty(a.commandID), orEmpty(a.trace),

@@ -9,7 +9,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -27,13 +29,25 @@ const (
 	readersMaxDefault = 8
 	writersMax        = 3 // appender, follower, notifier
 	connectMax        = 10 * time.Second
-	// Server-side limits of a connection that appends, in milliseconds: nobody may
-	// sit on the log's lock, least of all a client that is gone.
-	lockTimeout      = "10000"
-	statementTimeout = "30000"
-	idleTimeout      = "30000"
-	clientCheck      = "5s"
+	clientCheck       = "5s"
 )
+
+// writerSettings are what the server applies to a connection that appends.
+var writerSettings = map[string]string{
+	// Nobody may sit on the log's lock, least of all a client that is gone.
+	"lock_timeout":                        "10s",
+	"statement_timeout":                   "30s",
+	"idle_in_transaction_session_timeout": "30s",
+	"default_transaction_isolation":       "read committed",
+	// The statements never change and all rows are found by their keys: plan once,
+	// whatever the server believes about the sizes of the tables.
+	"plan_cache_mode":   "force_generic_plan",
+	"enable_seqscan":    "off",
+	"enable_bitmapscan": "off",
+	"enable_hashjoin":   "off",
+	"enable_mergejoin":  "off",
+	"jit":               "off",
+}
 
 // Options say where the log is.
 type Options struct {
@@ -51,12 +65,15 @@ type Store struct {
 	writer *pgxpool.Pool // for appends and what keeps them known; readers cannot exhaust it
 	reader *pgxpool.Pool
 	queue  *groupcommit.Queue
+	seen   seenVersions
 	tail   *tail.Tail
 	news   chan struct{} // a token: the database may be ahead of the tail
 	notify chan struct{} // a token: others should hear of an append
 	stop   context.CancelFunc
 	tasks  sync.WaitGroup
-	close  func()
+
+	connections atomic.Int64 // made for writing so far
+	close       func()
 }
 
 // Open opens the log and creates it if the database has none. It returns an error
@@ -107,11 +124,11 @@ func (s *Store) connect(ctx context.Context, o Options) error {
 	}
 	config = config.Copy()
 	config.MaxConns = writersMax
-	config.ConnConfig.RuntimeParams["lock_timeout"] = lockTimeout
-	config.ConnConfig.RuntimeParams["statement_timeout"] = statementTimeout
-	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = idleTimeout
-	config.ConnConfig.RuntimeParams["default_transaction_isolation"] = "read committed"
-	config.AfterConnect = checkClients
+	maps.Copy(config.ConnConfig.RuntimeParams, writerSettings)
+	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+		s.connections.Add(1)
+		return checkClients(ctx, conn)
+	}
 	s.writer, err = pgxpool.NewWithConfig(ctx, config)
 	return err
 }

@@ -40,9 +40,9 @@ func (s *Store) settle(requests []*groupcommit.Request) (rest []*groupcommit.Req
 }
 
 func (s *Store) lookUp(ctx context.Context, tx pgx.Tx, requests []*groupcommit.Request, rest *[]*groupcommit.Request) error {
-	// Our call may still be running on the server. It holds these rows until it ends.
-	if _, err := tx.Exec(ctx, s.sql.lockStreams, orEmpty(touched(requests))); err != nil {
-		return fmt.Errorf("lock streams: %w", err)
+	// Our call may still be running on the server. It holds this lock until it ends.
+	if _, err := tx.Exec(ctx, s.sql.lockLog); err != nil {
+		return fmt.Errorf("lock the log: %w", err)
 	}
 	for _, r := range requests {
 		place, ok, err := s.find(ctx, tx, r)

@@ -13,11 +13,11 @@ const selectRecords = `SELECT l.position, l.stream, l.version, l.event_id, l.typ
 
 // statements are the SQL texts under the store's table prefix.
 type statements struct {
-	newLog, state, head                string
-	readAll, readStream, blob, work    string
-	append, addBlob                    string
-	lockStreams, findEvent, findAnswer string
-	notify, listen, workerLock         string
+	newLog, state, head             string
+	readAll, readStream, blob, work string
+	append, addBlob                 string
+	lockLog, findEvent, findAnswer  string
+	notify, listen, workerLock      string
 }
 
 func newStatements(prefix string) statements {
@@ -35,9 +35,9 @@ func newStatements(prefix string) statements {
 		append:  p(`SELECT outcome, first, last, versions FROM hecate_append(` + parameters(argumentsOfAppend) + `)`),
 		addBlob: p(`INSERT INTO hecate_blobs (digest, salt, size, media_type, codec, content) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`),
 
-		lockStreams: p(`SELECT FROM hecate_streams WHERE stream = ANY ($1) ORDER BY stream FOR NO KEY UPDATE`),
-		findEvent:   p(`SELECT position FROM hecate_log WHERE stream = $1 AND event_id = $2`),
-		findAnswer:  p(`SELECT first, last FROM hecate_commands WHERE command_id = $1`),
+		lockLog:    p(`SELECT pg_advisory_xact_lock(hashtextextended('hecate_log', 0))`),
+		findEvent:  p(`SELECT position FROM hecate_log WHERE stream = $1 AND event_id = $2`),
+		findAnswer: p(`SELECT first, last FROM hecate_commands WHERE command_id = $1`),
 
 		notify:     p(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('hecate_log', $1)`),
 		listen:     p(`LISTEN hecate_log`),

@@ -9,6 +9,7 @@ import (
 	"hecate/eventstore"
 	"hecate/eventstore/internal/groupcommit"
 	"hecate/eventstore/internal/tail"
+	"hecate/eventstore/internal/versions"
 )
 
 // appender writes groups of requests. Only the queue's goroutine uses it, and it
@@ -17,7 +18,8 @@ type appender struct {
 	db       *sql.DB
 	write    writeStatements
 	head     int64
-	versions versionCache
+	versions versions.Cache
+	recent   recentStreams
 	tail     *tail.Tail
 }
 
@@ -28,6 +30,7 @@ type group struct {
 	versions map[string]int64 // of the touched streams, as they are after the requests so far
 	accepted []*groupcommit.Request
 	records  []eventstore.Record
+	indexed  bool // everything before the group goes into the index with it
 }
 
 // commit makes the group durable in one transaction. After an error nothing of
@@ -56,8 +59,12 @@ func (a *appender) commit(requests []*groupcommit.Request) error {
 		return fmt.Errorf("commit append: %w", err)
 	}
 	a.head = g.head
+	if g.indexed {
+		a.recent.forget()
+	}
+	a.recent.add(g.records)
 	for stream, version := range g.versions {
-		a.versions.put(stream, version)
+		a.versions.Put(stream, version)
 	}
 	a.tail.Push(g.records)
 	return nil
@@ -115,7 +122,10 @@ func (a *appender) version(ctx context.Context, g *group, stream string) (int64,
 	if v, ok := g.versions[stream]; ok {
 		return v, nil
 	}
-	v, ok := a.versions.get(stream)
+	v, ok := a.versions.Get(stream)
+	if !ok {
+		v, ok = a.recent.version(stream)
+	}
 	if !ok {
 		err := g.tx.StmtContext(ctx, a.write.version).QueryRowContext(ctx, stream).Scan(&v)
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -135,6 +145,12 @@ func (a *appender) store(ctx context.Context, g *group) error {
 				return err
 			}
 		}
+	}
+	if a.recent.full() {
+		if err := a.index(ctx, g.tx, a.head); err != nil {
+			return err
+		}
+		g.indexed = true
 	}
 	if err := a.write.insert(ctx, g.tx, g.records); err != nil {
 		return err
@@ -170,4 +186,28 @@ func (a *appender) storeWork(ctx context.Context, g *group, r *groupcommit.Reque
 		}
 	}
 	return nil
+}
+
+// index brings the table of streams up to the given position.
+func (a *appender) index(ctx context.Context, tx *sql.Tx, head int64) error {
+	if _, err := tx.StmtContext(ctx, a.write.index).ExecContext(ctx, head); err != nil {
+		return fmt.Errorf("index streams: %w", err)
+	}
+	if _, err := tx.StmtContext(ctx, a.write.indexed).ExecContext(ctx, head); err != nil {
+		return fmt.Errorf("index streams: %w", err)
+	}
+	return nil
+}
+
+// indexAll does so at the start, when nothing is remembered yet.
+func (a *appender) indexAll(ctx context.Context, head int64) error {
+	tx, err := a.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
+	if err := a.index(ctx, tx, head); err != nil {
+		return err
+	}
+	return tx.Commit()
 }

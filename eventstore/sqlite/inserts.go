@@ -24,7 +24,7 @@ const (
 // statements then.
 type writeStatements struct {
 	log, payload                        [rowsMaxLog2 + 1]*sql.Stmt
-	version, command                    *sql.Stmt
+	version, command, index, indexed    *sql.Stmt
 	blob, addCommand, openWork, endWork *sql.Stmt
 	all                                 []*sql.Stmt
 	args                                []any // reused
@@ -36,11 +36,14 @@ func (w *writeStatements) prepare(ctx context.Context, db *sql.DB, prefix string
 		sql string
 	}
 	list := []statement{
-		{&w.version, `SELECT version FROM hecate_log WHERE stream = ? ORDER BY version DESC LIMIT 1`},
+		{&w.version, `SELECT version FROM hecate_streams WHERE stream = ? ORDER BY version DESC LIMIT 1`},
 		{&w.command, `SELECT first, last FROM hecate_commands WHERE command_id = ?`},
 		{&w.blob, `INSERT INTO hecate_blobs (digest, salt, size, media_type, codec, content) VALUES (?,?,?,?,?,?) ON CONFLICT DO NOTHING`},
 		{&w.addCommand, `INSERT INTO hecate_commands (command_id, first, last) VALUES (?,?,?)`},
 		{&w.openWork, `INSERT INTO hecate_open_work (stream, since) VALUES (?,?) ON CONFLICT (stream) DO UPDATE SET since = excluded.since`},
+		{&w.index, `INSERT INTO hecate_streams (stream, version, position) SELECT stream, version, position FROM hecate_log
+			WHERE position > (SELECT indexed FROM hecate_log_state) AND position <= ? ORDER BY stream, version`},
+		{&w.indexed, `UPDATE hecate_log_state SET indexed = ?`},
 		{&w.endWork, `DELETE FROM hecate_open_work WHERE stream = ?`},
 	}
 	for size := range w.log {

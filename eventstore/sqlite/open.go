@@ -159,11 +159,15 @@ func (s *Store) start(ctx context.Context, prefix string) error {
 	if err := s.reads.prepare(ctx, s.reader, prefix); err != nil {
 		return err
 	}
+	s.append.db = s.writer
 	if err := s.append.write.prepare(ctx, s.writer, prefix); err != nil {
 		return err
 	}
+	if err := s.append.indexAll(ctx, head); err != nil {
+		return err
+	}
 	s.tail = tail.New(head)
-	s.append.db, s.append.head, s.append.tail = s.writer, head, s.tail
+	s.append.head, s.append.tail = head, s.tail
 	s.queue = groupcommit.New(s.append.commit)
 	s.close = sync.OnceValue(s.shutDown)
 	return nil
@@ -199,7 +203,7 @@ func olderThan(version, min string) bool {
 // readState gives a new log its id and returns the last position given out.
 func (s *Store) readState(ctx context.Context) (head int64, err error) {
 	_, err = s.writer.ExecContext(ctx, migrations.Rename(
-		`INSERT INTO hecate_log_state (one, log_id, floor) VALUES (1, ?, 0) ON CONFLICT DO NOTHING`, s.prefix), ident.New("log"))
+		`INSERT INTO hecate_log_state (one, log_id, floor, indexed) VALUES (1, ?, 0, 0) ON CONFLICT DO NOTHING`, s.prefix), ident.New("log"))
 	if err != nil {
 		return 0, err
 	}

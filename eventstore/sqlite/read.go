@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -18,7 +19,7 @@ const selectRecords = `SELECT l.position, l.stream, l.version, l.event_id, l.typ
 	FROM hecate_log l JOIN hecate_payload p ON p.position = l.position `
 
 type readStatements struct {
-	all, stream, blob, work *sql.Stmt
+	all, stream, some, blob, work *sql.Stmt
 }
 
 func (r *readStatements) prepare(ctx context.Context, db *sql.DB, prefix string) error {
@@ -27,7 +28,9 @@ func (r *readStatements) prepare(ctx context.Context, db *sql.DB, prefix string)
 		sql string
 	}{
 		{&r.all, selectRecords + `WHERE l.position > ? ORDER BY l.position LIMIT ?`},
-		{&r.stream, selectRecords + `WHERE l.stream = ? AND l.version > ? ORDER BY l.version LIMIT ?`},
+		{&r.stream, selectRecords + `CROSS JOIN hecate_streams s WHERE s.stream = ? AND s.version > ? AND s.version < ? AND l.position = s.position
+			ORDER BY s.version LIMIT ?`},
+		{&r.some, selectRecords + `WHERE l.position IN (SELECT value FROM json_each(?)) ORDER BY l.position`},
 		{&r.blob, `SELECT salt, content, codec FROM hecate_blobs WHERE digest = ?`},
 		{&r.work, `SELECT stream, since FROM hecate_open_work WHERE since > ? ORDER BY since LIMIT ?`},
 	} {
@@ -42,7 +45,7 @@ func (r *readStatements) prepare(ctx context.Context, db *sql.DB, prefix string)
 
 func (r *readStatements) close() error {
 	var err error
-	for _, s := range []*sql.Stmt{r.all, r.stream, r.blob, r.work} {
+	for _, s := range []*sql.Stmt{r.all, r.stream, r.some, r.blob, r.work} {
 		if s != nil {
 			err = errors.Join(err, s.Close())
 		}
@@ -63,12 +66,47 @@ func (s *Store) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appe
 }
 
 // ReadStream returns up to limit records of one stream after the given version.
+// Recent ones come from memory and are shared: nobody may change them.
 func (s *Store) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Record, error) {
-	records, err := queryRecords(ctx, s.reads.stream, limit, stream, after, limit)
+	records, err := s.readStream(ctx, stream, after, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read stream %s: %w", stream, s.closedOr(err))
 	}
 	return records, nil
+}
+
+func (s *Store) readStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Record, error) {
+	first, positions := s.append.recent.after(stream, after, limit)
+	var records []eventstore.Record
+	if after+1 < first {
+		var err error
+		if records, err = queryRecords(ctx, s.reads.stream, limit, stream, after, first, limit); err != nil {
+			return nil, err
+		}
+	}
+	positions = positions[:max(0, min(len(positions), limit-len(records)))]
+	if len(positions) == 0 {
+		return records, s.alive(ctx)
+	}
+	recent, ok := s.tail.Pick(positions)
+	if !ok {
+		list, err := json.Marshal(positions)
+		if err != nil {
+			return nil, err
+		}
+		if recent, err = queryRecords(ctx, s.reads.some, limit, string(list)); err != nil {
+			return nil, err
+		}
+	}
+	return append(records, recent...), s.alive(ctx)
+}
+
+// alive returns why a read that was answered from memory should not have been.
+func (s *Store) alive(ctx context.Context) error {
+	if s.tail.Closed() {
+		return eventstore.ErrClosed
+	}
+	return ctx.Err()
 }
 
 // ReadAll returns up to limit records after the given position, in order, dense.

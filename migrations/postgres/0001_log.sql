@@ -24,12 +24,6 @@ CREATE TABLE hecate_payload (
     data     bytea NOT NULL
 );
 
--- The version of each stream: the row that appends to it lock and compare.
-CREATE TABLE hecate_streams (
-    stream  text COLLATE "C" PRIMARY KEY,
-    version bigint NOT NULL
-) WITH (fillfactor = 50);
-
 -- Large contents, named by the salted digest that events refer to.
 CREATE TABLE hecate_blobs (
     digest     text   COLLATE "C" PRIMARY KEY, -- hex SHA-256 over salt and content

@@ -1,14 +1,21 @@
 -- Appends a group of requests in one statement, in a transaction of its own.
 --
 -- Each request passes as a whole or not at all, and does not touch the others.
--- Positions are given under one lock that is taken last and held until the commit
--- is through: so the next append sees all positions before its own, readers see
--- them in order, and a rollback leaves no gap.
+-- Positions are given under one lock that is held until the commit is through: so
+-- the next append sees all positions before its own, readers see them in order,
+-- and a rollback leaves no gap.
+--
+-- A caller that knows a version to exist, because it wrote or read it, says so in
+-- known and spares the server the look-up. If somebody has appended since, the
+-- unique (stream, version) refuses the insert, and with it the whole call. The call
+-- must then be repeated without that knowledge, as it must when it would lead to a
+-- conflict: only what was looked up is told to anyone.
 --
 -- Arrays that begin with r_ have one element for each request, s_ for each stream
 -- that a request names, in order of requests, and e_ for each event, in that order.
 CREATE FUNCTION hecate_append(
-    streams    text[],     -- the distinct streams, sorted by bytes
+    streams    text[],     -- the distinct streams
+    known      bigint[],   -- a version of each that exists, NULL to look it up
     r_command  text[],     -- '' for none
     s_request  bigint[],   -- index into r_
     s_stream   bigint[],   -- index into streams
@@ -45,7 +52,7 @@ DECLARE
     base    bigint;
     part    bigint := 1;
     start   bigint;
-    known   record;
+    answer  record;
 BEGIN
     -- Each statement below must see what was committed before it.
     IF current_setting('transaction_isolation') <> 'read committed' THEN
@@ -56,15 +63,15 @@ BEGIN
         PERFORM set_config('synchronous_commit', 'on', true);
     END IF;
 
-    INSERT INTO hecate_streams AS t (stream, version)
-        SELECT s, 0 FROM unnest(streams) AS s ON CONFLICT DO NOTHING;
-    SELECT array_agg(l.version ORDER BY l.stream) INTO now_at FROM (
-        SELECT t.stream, t.version FROM hecate_streams t WHERE t.stream = ANY (streams)
-        ORDER BY t.stream FOR NO KEY UPDATE) l;
-    -- The same command on two nodes at once: one of them waits here for the other's answer.
-    PERFORM pg_advisory_xact_lock(k.key) FROM (
-        SELECT DISTINCT hashtextextended('hecate_command:' || c, 0) AS key
-        FROM unnest(r_command) AS c WHERE c <> '' ORDER BY 1) k;
+    now_at := known;
+    -- What is looked up must stay true until the commit.
+    IF array_position(known, NULL) IS NOT NULL OR EXISTS (SELECT FROM unnest(r_command) AS c WHERE c <> '') THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('hecate_log', 0));
+        -- A statement of its own: it sees what was committed while the lock was waited for.
+        SELECT array_agg(coalesce(n.known,
+                (SELECT l.version FROM hecate_log l WHERE l.stream = n.stream ORDER BY l.version DESC LIMIT 1), 0) ORDER BY n.index)
+            INTO now_at FROM unnest(streams, known) WITH ORDINALITY AS n(stream, known, index);
+    END IF;
 
     outcome := array_fill(0::bigint, ARRAY[cardinality(r_command)]);
     first := outcome;
@@ -76,17 +83,20 @@ BEGIN
         WHILE s_request[part] = i LOOP
             versions[part] := now_at[s_stream[part]];
             IF outcome[i] = 0 AND s_expected[part] NOT IN (-1, versions[part]) THEN
+                IF known[s_stream[part]] IS NOT NULL THEN
+                    RAISE unique_violation USING MESSAGE = 'a conflict must be looked up';
+                END IF;
                 outcome[i] := 2;
                 first[i] := part;
             END IF;
             part := part + 1;
         END LOOP;
         IF r_command[i] <> '' THEN
-            SELECT c.first, c.last INTO known FROM hecate_commands c WHERE c.command_id = r_command[i];
+            SELECT c.first, c.last INTO answer FROM hecate_commands c WHERE c.command_id = r_command[i];
             IF FOUND THEN
                 outcome[i] := 1;
-                first[i] := known.first;
-                last[i] := known.last;
+                first[i] := answer.first;
+                last[i] := answer.last;
             END IF;
         END IF;
         CONTINUE WHEN outcome[i] <> 0;
@@ -99,12 +109,8 @@ BEGIN
         last[i] := total;
     END LOOP;
 
-    UPDATE hecate_streams t SET version = n.version
-        FROM unnest(streams, now_at) AS n(stream, version)
-        WHERE t.stream = n.stream AND t.version <> n.version;
-
     IF total > 0 THEN
-        PERFORM pg_advisory_xact_lock(hashtextextended('hecate_log', 0));
+        PERFORM pg_advisory_xact_lock(hashtextextended('hecate_log', 0)); -- once more does no harm
     END IF;
     SELECT greatest(s.floor, (SELECT max(l.position) FROM hecate_log l)) INTO STRICT base FROM hecate_log_state s;
 

@@ -1,5 +1,4 @@
 -- The log. Rows are written once; the triggers below refuse everything else.
--- There is no table of streams: the index over (stream, version) is one.
 CREATE TABLE hecate_log (
     position   INTEGER PRIMARY KEY, -- 1, 2, 3 … without gaps
     stream     TEXT    NOT NULL,
@@ -16,7 +15,17 @@ CREATE TABLE hecate_log (
     trace      TEXT    NOT NULL,
     hash       BLOB    NOT NULL     -- SHA-256 over the canonical record
 ) STRICT;
-CREATE UNIQUE INDEX hecate_log_stream ON hecate_log (stream, version);
+
+-- Where each version of a stream stands, for positions up to log_state.indexed. It
+-- is brought up to date some thousand records at a time: an index over the log
+-- would dirty one page for each record, and an append to many streams would write
+-- ten times its own size.
+CREATE TABLE hecate_streams (
+    stream   TEXT    NOT NULL,
+    version  INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    PRIMARY KEY (stream, version)
+) STRICT, WITHOUT ROWID;
 
 -- The data of each record, apart, so that it can be erased without touching the log.
 CREATE TABLE hecate_payload (
@@ -51,9 +60,10 @@ CREATE INDEX hecate_open_work_since ON hecate_open_work (since);
 
 -- One row: which log this is.
 CREATE TABLE hecate_log_state (
-    one    INTEGER PRIMARY KEY CHECK (one = 1),
-    log_id TEXT    NOT NULL,
-    floor  INTEGER NOT NULL -- positions up to here were given out, whatever the log holds
+    one     INTEGER PRIMARY KEY CHECK (one = 1),
+    log_id  TEXT    NOT NULL,
+    floor   INTEGER NOT NULL, -- positions up to here were given out, whatever the log holds
+    indexed INTEGER NOT NULL  -- positions up to here stand in hecate_streams
 ) STRICT;
 
 CREATE TRIGGER hecate_log_no_update BEFORE UPDATE ON hecate_log

@@ -3,6 +3,7 @@ package groupcommit
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -11,7 +12,7 @@ import (
 
 // Limits of one group and of the queue. A single larger request goes alone.
 const (
-	groupEventsMax = 512
+	groupEventsMax = 512 // events, or named streams where those are more
 	groupBytesMax  = 4 << 20
 	queuedMax      = 4096 // requests; further callers wait for a place
 )
@@ -124,6 +125,7 @@ func (q *Queue) run() {
 	defer close(q.done)
 	for range q.wake {
 		for {
+			q.gather()
 			group, closed := q.take()
 			if len(group) == 0 {
 				if closed {
@@ -139,6 +141,24 @@ func (q *Queue) run() {
 	}
 }
 
+// gather lets other goroutines run for as long as that brings requests: those who
+// just got their answer are about to append again. It waits for nobody, so a lone
+// writer does not notice.
+func (q *Queue) gather() {
+	const roundsMax = 16
+	before := 0
+	for range roundsMax {
+		runtime.Gosched()
+		q.mu.Lock()
+		queued := len(q.pending)
+		q.mu.Unlock()
+		if queued == before {
+			return
+		}
+		before = queued
+	}
+}
+
 // take removes the next group from the queue, oldest first.
 func (q *Queue) take() (group []*Request, closed bool) {
 	q.mu.Lock()
@@ -147,7 +167,7 @@ func (q *Queue) take() (group []*Request, closed bool) {
 	events, bytes := 0, 0
 	for _, r := range q.pending {
 		command, first := r.keys()
-		events, bytes = events+max(1, len(r.Records)), bytes+r.bytes
+		events, bytes = events+max(1, len(r.Records), len(r.Batch.Streams)), bytes+r.bytes
 		if len(group) > 0 && (events > groupEventsMax || bytes > groupBytesMax) {
 			break
 		}

@@ -93,6 +93,21 @@ func (t *Tail) Read(after int64, limit int) (records []eventstore.Record, ok boo
 	return t.records[from:to:to], true
 }
 
+// Pick returns the records at the given ascending positions. ok is false if some
+// of them are not kept.
+func (t *Tail) Pick(positions []int64) (records []eventstore.Record, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || len(positions) == 0 || positions[0] <= t.base || positions[len(positions)-1] > t.base+int64(len(t.records)) {
+		return nil, false
+	}
+	records = make([]eventstore.Record, len(positions))
+	for i, p := range positions {
+		records[i] = t.records[p-t.base-1]
+	}
+	return records, true
+}
+
 // Head returns the position of the newest record.
 func (t *Tail) Head() int64 {
 	t.mu.Lock()

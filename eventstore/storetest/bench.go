@@ -1,0 +1,129 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"hecate/eventstore"
+)
+
+// benchData is the data of one event in the benchmarks, of a usual size.
+var benchData = `{"text":"` + strings.Repeat("0123456789abcdef", 29) + `"}`
+
+// BenchAppend measures durable appends of one event each by so many writers, and
+// beside it, taking turns on the same disk, plain inserts of the same rows in
+// batches of that many. raw inserts one batch durably; its records have positions
+// 1, 2, 3 …
+func BenchAppend(b *testing.B, s eventstore.Store, writers int, raw func([]eventstore.Record) error) {
+	each := max(40, 200/writers) // long enough that beginning and end of a turn don't show
+	versions := make([]int64, writers)
+	var stored, plain []time.Duration
+	var storedTotal, plainTotal time.Duration
+	position := int64(0)
+	for b.Loop() {
+		start := time.Now()
+		stored = append(stored, benchStore(b, s, versions, each)...)
+		storedTotal += time.Since(start)
+		start = time.Now()
+		for range each {
+			batch := benchRecords(position, writers)
+			position += int64(writers)
+			begun := time.Now()
+			if err := raw(batch); err != nil {
+				b.Fatal(err)
+			}
+			plain = append(plain, time.Since(begun))
+		}
+		plainTotal += time.Since(start)
+	}
+	n := float64(position)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(n/storedTotal.Seconds(), "events/s")
+	b.ReportMetric(n/plainTotal.Seconds(), "raw-events/s")
+	b.ReportMetric(plainTotal.Seconds()/storedTotal.Seconds(), "×raw-events/s")
+	b.ReportMetric(micros(stored), "p50-µs")
+	b.ReportMetric(micros(plain), "raw-p50-µs")
+	b.ReportMetric(micros(stored)/micros(plain), "×raw-p50")
+}
+
+func micros(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2].Nanoseconds()) / 1000
+}
+
+// benchStore lets each writer append to its stream and returns how long each append took.
+func benchStore(b *testing.B, s eventstore.Store, versions []int64, each int) []time.Duration {
+	took := make([]time.Duration, len(versions)*each)
+	var g errgroup.Group
+	for w := range versions {
+		g.Go(func() error {
+			for i := range each {
+				batch := To(fmt.Sprintf("run-%024d", w), versions[w], NewEvent("test.happened", benchData))
+				start := time.Now()
+				if _, err := s.Append(context.Background(), batch); err != nil {
+					return err
+				}
+				took[w*each+i] = time.Since(start)
+				versions[w]++
+			}
+			return nil
+		})
+	}
+	if err := g.Wait(); err != nil {
+		b.Fatal(err)
+	}
+	return took
+}
+
+func benchRecords(after int64, n int) []eventstore.Record {
+	out := make([]eventstore.Record, n)
+	for i := range out {
+		e := NewEvent("test.happened", benchData)
+		out[i] = eventstore.Record{
+			Position: after + int64(i) + 1, Stream: fmt.Sprintf("run-%024d", i), Version: after/int64(n) + 1,
+			ID: e.ID, Type: e.Type, Schema: 1, At: At, Actor: eventstore.Actor{Kind: "operator", Name: "op-1"}, Data: e.Data, Salt: e.Salt,
+		}
+	}
+	return out
+}
+
+// Fill appends n events to 1,000 streams, as fast as it goes.
+func Fill(b *testing.B, s eventstore.Store, n int) {
+	b.Helper()
+	for i := 0; i < n; i += eventstore.EventsMax {
+		batch := To(fmt.Sprintf("run-%024d", i/eventstore.EventsMax%1000), eventstore.AnyVersion)
+		for range min(eventstore.EventsMax, n-i) {
+			batch.Streams[0].Events = append(batch.Streams[0].Events, NewEvent("test.happened", benchData))
+		}
+		if _, err := s.Append(context.Background(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchReadAll measures reading the whole log from the database, in pages.
+func BenchReadAll(b *testing.B, s eventstore.StoredReader) {
+	read := 0
+	for b.Loop() {
+		after := int64(0)
+		for {
+			page, err := s.ReadStored(context.Background(), after, 512)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if len(page) == 0 {
+				break
+			}
+			after = page[len(page)-1].Position
+			read += len(page)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(read)/b.Elapsed().Seconds(), "events/s")
+}
