@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"context"
+	"slices"
 	"strings"
 )
 
@@ -18,6 +19,10 @@ type File struct {
 	Raw    string `json:"raw"`    // the entry as one line
 }
 
+// plainDiff compares without the help of programs that a repository names. Paths
+// count from the directory that is looked at, which may be a part of the repository.
+var plainDiff = []string{"diff", "--relative", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"}
+
 // Changes returns the summary; one without files for a clean tree.
 func Changes(ctx context.Context, dir string) (Summary, error) {
 	st, err := ReadStatus(ctx, dir)
@@ -31,7 +36,7 @@ func Changes(ctx context.Context, dir string) (Summary, error) {
 	if len(s.Files) == 0 || st.Unborn {
 		return s, nil
 	}
-	stat, err := run(ctx, dir, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all", "--stat", "HEAD", "--", ".")
+	stat, err := run(ctx, dir, append(slices.Clone(plainDiff), "--stat", "HEAD", "--", ".")...)
 	if err != nil {
 		return s, err
 	}
@@ -45,11 +50,11 @@ func Diff(ctx context.Context, dir, path string, staged bool) (string, error) {
 	if err := checkFilters(ctx, dir); err != nil {
 		return "", err
 	}
-	args := []string{"diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=all"}
+	// A pathspec is a plain path here, not a pattern with magic.
+	args := append([]string{"--literal-pathspecs"}, plainDiff...)
 	if staged {
 		args = append(args, "--cached")
 	}
-	// A pathspec is a plain path here, not a pattern with magic.
-	out, err := run(ctx, dir, append([]string{"--literal-pathspecs"}, append(args, "--", path)...)...)
+	out, err := run(ctx, dir, append(args, "--", path)...)
 	return string(out), err
 }

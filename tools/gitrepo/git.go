@@ -49,6 +49,10 @@ var safe = []string{
 	"--no-pager", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.untrackedCache=false",
 	"-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=", "-c", "core.quotePath=false", "-c", "core.pager=cat",
 	"-c", "diff.external=", "-c", "submodule.recurse=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+	// A server may run as another user than the owner; nothing of the repository runs, so that is no danger.
+	"-c", "safe.directory=*",
+	// Files of the workspace that look like a bare repository are no repository.
+	"-c", "safe.bareRepository=explicit",
 }
 
 // run runs one reading git command in dir.
@@ -59,7 +63,9 @@ func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	cmd.Dir = dir
 	cmd.Env = append(process.Environ(),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
-		"GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+		"GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C",
+		// Missing content of a partial clone is not fetched; older gits know only the second way to say so.
+		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	cmd.WaitDelay = time.Second
 	var out limited
 	var stderr bytes.Buffer
@@ -73,9 +79,18 @@ func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 	case err != nil && strings.Contains(stderr.String(), "not a git repository"):
 		return nil, ErrNoRepo
 	case err != nil:
-		return nil, fmt.Errorf("git %s: %w: %s", args[0], err, firstLine(stderr.String()))
+		return nil, fmt.Errorf("git %s: %w: %s", subcommand(args), err, firstLine(stderr.String()))
 	}
 	return out.b.Bytes(), nil
+}
+
+func subcommand(args []string) string {
+	for _, a := range args {
+		if !strings.HasPrefix(a, "-") {
+			return a
+		}
+	}
+	return ""
 }
 
 // limited keeps the first outputMax bytes and swallows the rest.

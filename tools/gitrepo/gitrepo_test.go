@@ -141,3 +141,87 @@ func TestNoRepository(t *testing.T) {
 		t.Error("an empty directory is a repository")
 	}
 }
+
+// A workspace may be a directory inside a repository: names count from there.
+func TestNamesCountFromTheWorkspace(t *testing.T) {
+	top := t.TempDir()
+	git(t, top, "init", "-q", "-b", "trunk")
+	dir := filepath.Join(top, "a", "b")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	write(t, top, "outside", "one\n")
+	write(t, dir, "inside", "one\n")
+	write(t, dir, "old", "some text\nof a file\nto be renamed\n")
+	git(t, top, "add", "-A")
+	git(t, top, "commit", "-qm", "first")
+	write(t, top, "outside", "two\n")
+	write(t, dir, "inside", "two\n")
+	git(t, top, "mv", "a/b/old", "a/b/new")
+	sum, err := gitrepo.Changes(t.Context(), dir)
+	if err != nil || len(sum.Files) != 2 || sum.Files[0].Path != "inside" || sum.Files[1].Raw != "R  old -> new" || strings.Contains(sum.DiffStat, "a/b") {
+		t.Errorf("%+v, %v", sum, err)
+	}
+	diff, err := gitrepo.Diff(t.Context(), dir, ".", false)
+	if err != nil || !strings.Contains(diff, "+++ b/inside") || strings.Contains(diff, "outside") {
+		t.Errorf("%s, %v", diff, err)
+	}
+}
+
+// A server often runs as another user than the owner of a workspace.
+func TestARepositoryOfAnotherUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give a directory away")
+	}
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "trunk")
+	write(t, dir, "n.txt", "n\n")
+	err := filepath.Walk(dir, func(p string, _ os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Lchown(p, 65534, 65534)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if st, err := gitrepo.ReadStatus(t.Context(), dir); err != nil || len(st.Entries) != 1 {
+		t.Errorf("%+v, %v", st, err)
+	}
+}
+
+// Content that a partial clone lacks is not fetched: the transport is the
+// repository's to configure, and so is the program that carries it.
+func TestNothingIsFetched(t *testing.T) {
+	dir := t.TempDir()
+	mark := filepath.Join(t.TempDir(), "ran")
+	evil := filepath.Join(t.TempDir(), "evil")
+	if err := os.WriteFile(evil, []byte("#!/bin/sh\ntouch "+mark+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "init", "-q")
+	write(t, dir, "a", "one\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "first")
+	objects, err := filepath.Glob(filepath.Join(dir, ".git/objects/5[0-9a-f]/*")) // blob "one\n" is 5626abf0…
+	if err != nil || len(objects) == 0 {
+		t.Fatal("the blob is not where it was expected", err)
+	}
+	for _, o := range objects {
+		if err := os.Remove(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir, "a", "two\n")
+	for key, value := range map[string]string{
+		"core.repositoryFormatVersion": "1", "extensions.partialClone": "origin", "remote.origin.promisor": "true",
+		"remote.origin.url": "ssh://example.invalid/x", "core.sshCommand": evil, "protocol.ssh.allow": "always",
+	} {
+		git(t, dir, "config", key, value)
+	}
+	_, _ = gitrepo.Diff(t.Context(), dir, ".", false)
+	_, _ = gitrepo.Changes(t.Context(), dir)
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the repository's transport ran")
+	}
+}

@@ -31,7 +31,39 @@ func ReadStatus(ctx context.Context, dir string) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	return parseStatus(string(out)), nil
+	s := parseStatus(string(out))
+	return s, s.relativeTo(ctx, dir)
+}
+
+// relativeTo makes the paths count from dir instead of from the top of the work tree.
+func (s *Status) relativeTo(ctx context.Context, dir string) error {
+	if len(s.Entries) == 0 {
+		return nil
+	}
+	out, err := run(ctx, dir, "rev-parse", "--show-prefix")
+	if err != nil {
+		return err
+	}
+	prefix := strings.TrimSuffix(string(out), "\n")
+	for i := range s.Entries {
+		e := &s.Entries[i]
+		e.Path, e.From = below(prefix, e.Path), below(prefix, e.From)
+	}
+	return nil
+}
+
+// below cuts prefix, which is empty or ends in a slash, off a path. What lies
+// elsewhere, such as the old place of a file that was moved in, gets ../ in front.
+func below(prefix, path string) string {
+	up := ""
+	for path != "" && prefix != "" {
+		if rest, ok := strings.CutPrefix(path, prefix); ok {
+			return up + rest
+		}
+		up += "../"
+		prefix = prefix[:strings.LastIndexByte(prefix[:len(prefix)-1], '/')+1]
+	}
+	return up + path
 }
 
 // parseStatus reads NUL-separated porcelain, in which no name is quoted.
