@@ -64,3 +64,80 @@ func TestGitLinesShowOnlyWhatIsHarmless(t *testing.T) {
 		}
 	}
 }
+
+// repo is a workspace that is a git repository.
+func repo(t *testing.T, w *tooltest.Workspace, commands ...string) {
+	t.Helper()
+	for _, c := range append([]string{"init -q -b trunk", "config user.name T", "config user.email t@example.org"}, commands...) {
+		if r := w.Call(tool(t, "git_exec"), args{"command": c}); r.Error {
+			t.Fatalf("git %s: %s", c, r.Text)
+		}
+	}
+}
+
+func TestGitReadingOfARepositoryWithoutCommits(t *testing.T) {
+	w := tooltest.New(t)
+	repo(t, w)
+	w.Write("n.txt", "n\n")
+	for _, c := range []struct {
+		tool string
+		args args
+		want string
+	}{
+		{"git_status", args{}, "branch=trunk entries=1 truncated=false\nno commits yet\n?? n.txt"},
+		{"git_diff", args{}, "path=. staged=false bytes=0 truncated=false\n"},
+		{"git_diff", args{"staged": true, "path": "n.txt"}, "path=n.txt staged=true bytes=0 truncated=false\n"},
+		{"git_diff", args{"path": "../x"}, `git_diff: unsafe relative workspace path "../x"`},
+	} {
+		if r := w.Call(tool(t, c.tool), c.args); r.Text != c.want {
+			t.Errorf("%s %v: got %q, want %q", c.tool, c.args, r.Text, c.want)
+		}
+	}
+}
+
+// Every path in a status can be read back and given to read_file as it is.
+func TestGitStatusPathsAreUsable(t *testing.T) {
+	w := tooltest.New(t)
+	names := []string{"café.txt", "文档.md", "a b.txt", `q"uote.txt`, "tab\tx", "line\nbreak", "x -> y.txt", "cr\r", "-dash", ":(top)x"}
+	for _, n := range names {
+		w.Write(n, "one\n")
+	}
+	repo(t, w, "add -A", "commit -qm first")
+	for _, n := range names {
+		w.Write(n, "two\n")
+	}
+	lines := strings.Split(w.Call(tool(t, "git_status"), args{}).Text, "\n")
+	if want := "branch=trunk entries=10 truncated=false"; lines[0] != want || len(lines) != 11 {
+		t.Fatalf("got %q", lines)
+	}
+	seen := map[string]bool{}
+	for _, l := range lines[1:] {
+		name := strings.TrimPrefix(l, " M ")
+		if name[0] == '"' {
+			if err := json.Unmarshal([]byte(name), &name); err != nil {
+				t.Errorf("%s: %v", l, err)
+			}
+		}
+		seen[name] = true
+		if r := w.Call(tool(t, "read_file"), args{"path": name}); !strings.HasSuffix(r.Text, "\ntwo\n") {
+			t.Errorf("read_file %q: %s", name, r.Text)
+		}
+		if r := w.Call(tool(t, "git_diff"), args{"path": name}); strings.Count(r.Text, "\n+two\n") != 1 {
+			t.Errorf("git_diff %q: %s", name, r.Text)
+		}
+	}
+	for _, n := range names {
+		if !seen[n] {
+			t.Errorf("%q is missing in %q", n, lines)
+		}
+	}
+}
+
+func TestGitReadingOutsideOfARepository(t *testing.T) {
+	w := tooltest.New(t)
+	for _, name := range []string{"git_status", "git_diff"} {
+		if r := w.Call(tool(t, name), args{}); r.Text != name+": the workspace is not a git repository" || !r.Error {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 		return nil, ErrTimedOut
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil && strings.Contains(stderr.String(), "not a git repository"):
+	case err != nil && strings.Contains(strings.ToLower(stderr.String()), "not a git repository"):
 		return nil, ErrNoRepo
 	case err != nil:
 		return nil, fmt.Errorf("git %s: %w: %s", subcommand(args), err, firstLine(stderr.String()))
