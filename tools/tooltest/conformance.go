@@ -1,0 +1,217 @@
+package tooltest
+
+import (
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"hecate/domain/run"
+	"hecate/tools"
+)
+
+// Case is one tool with arguments that it accepts.
+type Case struct {
+	Tool tools.Tool
+	Args map[string]any
+	// Paths names the arguments that hold a path.
+	Paths []string
+}
+
+const (
+	// resultMax bounds a result text; the longest legitimate one is an artifact or a file of a MiB with its header.
+	resultMax = 1<<20 + 64<<10
+	// promptly is how long a cancelled call may take to return, generously.
+	promptly = 10 * time.Second
+)
+
+// Conformance checks what every tool promises: a schema that says what it takes,
+// bad arguments refused in the contract's words, unknown members ignored, paths
+// kept inside, no more work after a cancel, a result that can be recorded.
+func Conformance(t *testing.T, c Case) {
+	t.Run("schema", func(t *testing.T) { checkSchema(t, c) })
+	t.Run("arguments", func(t *testing.T) { checkArguments(t, c) })
+	t.Run("call", func(t *testing.T) { checkCall(t, c) })
+	t.Run("cancel", func(t *testing.T) { checkCancel(t, c) })
+	for _, name := range c.Paths {
+		t.Run("path "+name, func(t *testing.T) { checkPath(t, c, name) })
+	}
+}
+
+func checkSchema(t *testing.T, c Case) {
+	var s jsonschema.Schema
+	if err := json.Unmarshal(c.Tool.Schema, &s); err != nil {
+		t.Fatal(err)
+	}
+	if s.Type != "object" || s.AdditionalProperties != nil {
+		t.Errorf("the schema is no open object: %s", c.Tool.Schema)
+	}
+	r, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Validate(c.Args); err != nil {
+		t.Errorf("the arguments %v do not fit the schema: %v", c.Args, err)
+	}
+	if c.Tool.Summary == "" || !strings.HasSuffix(c.Tool.Summary, ".") {
+		t.Errorf("the summary is no sentence: %q", c.Tool.Summary)
+	}
+}
+
+func checkArguments(t *testing.T, c Case) {
+	bad := []string{"[]", `"x"`, "1", "{", `{"a":1,"a":2}`, `{"a":1}{}`}
+	for name := range c.Args {
+		bad = append(bad, `{"`+name+`":{"is":"an object"}}`)
+	}
+	want := "invalid arguments for " + c.Tool.Name + ": "
+	for _, args := range bad {
+		if _, err := c.Tool.Prepare(json.RawMessage(args)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v, want %s…", args, err, want)
+		}
+	}
+	more := map[string]any{"x_unknown": map[string]any{"deep": []int{1}}}
+	for k, v := range c.Args {
+		more[k] = v
+	}
+	p, err := c.Tool.Prepare(encode(t, more))
+	if err != nil {
+		t.Fatalf("an unknown member: %v", err)
+	}
+	if p.Run == nil || !strings.HasPrefix(p.Line, c.Tool.Name) || strings.ContainsAny(p.Line, "\n\r\x1b") {
+		t.Errorf("the approval line is %q", p.Line)
+	}
+}
+
+func encode(t *testing.T, v any) json.RawMessage {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func checkCall(t *testing.T, c Case) {
+	w := New(t)
+	r := w.Call(c.Tool, c.Args)
+	checkResult(t, r)
+	if _, err := json.Marshal([]any{r.Input, r.Output}); err != nil {
+		t.Errorf("the step cannot be recorded: %v", err)
+	}
+}
+
+func checkResult(t *testing.T, r tools.Result) {
+	t.Helper()
+	if r.Text == "" || !utf8.ValidString(r.Text) || len(r.Text) > resultMax {
+		t.Errorf("the text is %d bytes, %.200q", len(r.Text), r.Text)
+	}
+	if r.Title == "" {
+		t.Error("there is no title")
+	}
+	switch r.Outcome {
+	case run.OutcomeCompleted:
+		if r.Error || r.ErrorText != "" || r.ErrorKind != "" {
+			t.Errorf("completed, with an error: %+v", r)
+		}
+	case run.OutcomeFailed, run.OutcomeCancelled:
+		if !r.Error || r.ErrorText == "" || r.ErrorKind == "" {
+			t.Errorf("%s, without an error: %+v", r.Outcome, r)
+		}
+	default:
+		t.Errorf("the outcome is %q", r.Outcome)
+	}
+}
+
+// checkCancel calls the tool with a context that is over: it may do nothing.
+func checkCancel(t *testing.T, c Case) {
+	w := New(t)
+	before := tree(t, w.Dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	begun := time.Now()
+	r := w.CallContext(ctx, c.Tool, c.Args)
+	if took := time.Since(begun); took > promptly {
+		t.Errorf("took %v", took)
+	}
+	checkResult(t, r)
+	if r.Outcome != run.OutcomeCancelled || len(r.Facts) > 0 {
+		t.Errorf("got %s with %d facts", r.Outcome, len(r.Facts))
+	}
+	if after := tree(t, w.Dir); after != before {
+		t.Errorf("the workspace has changed: %s", after)
+	}
+}
+
+// checkPath gives the tool paths that lead out of the workspace.
+func checkPath(t *testing.T, c Case, name string) {
+	w := New(t)
+	outside := filepath.Join(filepath.Dir(w.Dir), "outside")
+	if err := os.Mkdir(outside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(outside, "secret"), []byte("TOP SECRET"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.Link(outside, "out")
+	w.Link("../outside/secret", "secret")
+	w.Link("../outside/new", "dangling")
+	w.Link("out", "twice")
+	before := tree(t, outside)
+	for _, path := range []string{
+		"..", "../outside", "../outside/secret", "sub/../../outside/secret", outside, outside + "/secret", "out", "out/secret", "out/new",
+		"secret", "dangling", "twice/secret", "/etc/passwd", "C:\\x", "\\\\host\\share", "a\x00b", "..\x00", "out/../out/secret",
+	} {
+		args := map[string]any{}
+		for k, v := range c.Args {
+			args[k] = v
+		}
+		args[name] = path
+		r := w.Call(c.Tool, args)
+		checkResult(t, r)
+		if !r.Error {
+			t.Errorf("%q was accepted: %.200s", path, r.Text)
+		}
+		if strings.Contains(r.Text, "TOP SECRET") {
+			t.Errorf("%q shows the secret", path)
+		}
+		if after := tree(t, outside); after != before {
+			t.Fatalf("%q changed what is outside: %s", path, after)
+		}
+	}
+}
+
+// tree is everything below a directory as one text: names, modes, contents.
+func tree(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		b.WriteString(p + " " + info.Mode().String())
+		if d.Type().IsRegular() {
+			content, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			b.Write(content)
+		}
+		b.WriteString("\n")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
