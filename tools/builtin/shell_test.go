@@ -15,6 +15,7 @@ import (
 	"hecate/domain/event"
 	"hecate/domain/run"
 	"hecate/tools/process"
+	"hecate/tools/sandbox"
 	"hecate/tools/tooltest"
 )
 
@@ -275,5 +276,44 @@ func TestReadOnlyTasksRunNoChanges(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(w.Dir, "x")); err == nil {
 		t.Error("the file is there")
+	}
+}
+
+// With the wrapper a command is held to the workspace by the kernel, whatever it
+// is called, and is ended as a whole like any other.
+func TestWrappedCommands(t *testing.T) {
+	kind, path := sandbox.Detect()
+	if kind == sandbox.WrapperNone {
+		t.Skip("bubblewrap is not installed, or user namespaces are switched off: wrapped commands are not tested")
+	}
+	w := tooltest.New(t)
+	w.Env.Settings.Wrapper, w.Env.Settings.WrapperPath = kind, path
+	w.Write("sub/f", "")
+	beside := filepath.Join(filepath.Dir(w.Dir), "beside")
+	r := w.Call(tool(t, "shell_exec"), args{"command": "pwd; echo x >out; echo x >" + beside + "; exit 4", "working_directory": "sub"})
+	if r.ExitCode != 4 || !strings.Contains(r.Text, "--- stdout ---\n"+w.Dir+"/sub\n--- stderr ---\n") || w.Read("sub/out") != "x\n" {
+		t.Errorf("got %+v", r)
+	}
+	if _, err := os.Stat(beside); err == nil {
+		t.Error("a file beside the workspace was written")
+	}
+	if exited, ok := r.Facts[len(r.Facts)-2].(run.ShellExited); !ok || exited.ExitCode != 4 {
+		t.Errorf("got %v", kinds(r.Facts))
+	}
+	w.Env.Timeout = 300 * time.Millisecond
+	begun := time.Now()
+	r = w.Call(tool(t, "shell_exec"), args{"command": "setsid sh -c 'while :; do echo x >>grow; sleep 0.01; done' & sleep 300"})
+	if took := time.Since(begun); r.ErrorKind != "shell_timeout" || took > 10*time.Second {
+		t.Errorf("after %v: %+v", took, r)
+	}
+	size := len(w.Read("grow"))
+	if size == 0 {
+		t.Error("the background loop never ran")
+	}
+	// Had it outlived the call, it would have written in the time that another call takes.
+	w.Env.Timeout = time.Minute
+	w.Call(tool(t, "shell_exec"), args{"command": "sleep 0.1"})
+	if now := len(w.Read("grow")); now != size {
+		t.Errorf("the file went on growing from %d to %d bytes", size, now)
 	}
 }
