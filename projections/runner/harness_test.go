@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,12 +18,20 @@ import (
 
 	"hecate/domain/event"
 	"hecate/eventstore"
+	"hecate/eventstore/postgres/pgtest"
 	"hecate/projections/projectiontest"
 	"hecate/projections/readdb"
 	"hecate/projections/runner"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 const patience = 30 * time.Second
 

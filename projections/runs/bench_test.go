@@ -8,8 +8,11 @@ import (
 
 	"hecate/domain/run"
 	"hecate/eventstore"
+	"hecate/eventstore/postgres"
+	"hecate/eventstore/postgres/pgtest"
 	"hecate/eventstore/sqlite"
 	"hecate/projections/projectiontest"
+	"hecate/projections/readdb"
 	"hecate/projections/runs"
 )
 
@@ -52,9 +55,23 @@ func fileLog(b *testing.B) eventstore.Store {
 
 // Events per second of a rebuild beside the live tables, in files as in production.
 func BenchmarkRebuildSQLite(b *testing.B) {
-	log := projectiontest.Over(b, fileLog(b))
+	rebuild(b, projectiontest.Over(b, fileLog(b)), file(b, filepath.Join(b.TempDir(), "read.db")))
+}
+
+// The same on PostgreSQL, with the log in the same server.
+func BenchmarkRebuildPostgres(b *testing.B) {
+	url := pgtest.URL(b)
+	store, err := postgres.Open(context.Background(), postgres.Options{URL: url})
+	if err != nil {
+		b.Fatal(err)
+	}
+	rebuild(b, projectiontest.Over(b, store), postgresDB(b, url))
+}
+
+func rebuild(b *testing.B, log *projectiontest.Log, db *readdb.DB) {
+	b.Helper()
 	events := fill(b, log, 100, 100, 10)
-	r, _ := project(b, log, file(b, filepath.Join(b.TempDir(), "read.db")))
+	r, _ := project(b, log, db)
 	b.ResetTimer()
 	for b.Loop() {
 		if err := r.Rebuild(context.Background(), runs.Name, nil); err != nil {
@@ -62,4 +79,58 @@ func BenchmarkRebuildSQLite(b *testing.B) {
 		}
 	}
 	b.ReportMetric(float64(events)*float64(b.N)/b.Elapsed().Seconds(), "events/s")
+}
+
+// One round of a run, event by event, as a run that is alone makes it: the cost is the
+// same at the beginning and at the end of a long run.
+func BenchmarkRound(b *testing.B) {
+	for _, before := range []int{10, 100, 300} {
+		b.Run(fmt.Sprint("after ", before), func(b *testing.B) {
+			log := projectiontest.New(b)
+			s := projectiontest.NewStory("long", run.KindAgentLoop)
+			s.Seed("go on")
+			round := func(n int) {
+				c := projectiontest.Call(fmt.Sprintf("call_%d", n), "read_file", `{"path":"a.go"}`)
+				s.Ask(int64(n), "I will look at the handler next.", "tool_calls", c)
+				s.Read(int64(n), c, "package service")
+			}
+			for n := range before {
+				round(n + 1)
+			}
+			log.AddAll(s.Facts)
+			r, _ := project(b, log, file(b, filepath.Join(b.TempDir(), "read.db")))
+			n := before
+			for b.Loop() {
+				b.StopTimer()
+				s.Facts = nil
+				n++
+				round(n)
+				for _, f := range s.Facts {
+					log.Add(f.Stream, f.Payload)
+					b.StartTimer()
+					if err := r.CatchUp(context.Background()); err != nil {
+						b.Fatal(err)
+					}
+					b.StopTimer()
+				}
+				b.StartTimer()
+			}
+		})
+	}
+}
+
+// A look at a run of 300 rounds with all that it made.
+func BenchmarkSnapshot(b *testing.B) {
+	log := projectiontest.New(b)
+	fill(b, log, 1, 300, 1)
+	_, v := project(b, log, file(b, filepath.Join(b.TempDir(), "read.db")))
+	for _, bodies := range []bool{false, true} {
+		b.Run(fmt.Sprint("bodies ", bodies), func(b *testing.B) {
+			for b.Loop() {
+				if _, err := v.Snapshot(context.Background(), "task_000000", "run_000000", bodies); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 
@@ -20,12 +19,8 @@ func (c change) seeded(p run.ConversationSeeded) {
 }
 
 func (c change) addMessage(m run.Message) {
-	doc, err := json.Marshal(m)
-	if err != nil {
-		panic(err) // it was decoded from JSON: the fact counts as one that cannot be taken
-	}
 	c.r.doc.Messages++
-	c.f.messages.Add(c.r.pos, c.r.doc.Messages, c.fact.Version, doc)
+	c.f.messages.Add(c.r.pos, c.r.doc.Messages, c.fact.Version, encodeMessage(&m))
 }
 
 func (c change) talk(status string) {
@@ -55,7 +50,7 @@ func (c change) responded(p run.ModelResponseRecorded) {
 		}
 		addTo(&s.doc.Output, map[string]any{"content_chars": p.Message.Content.Len(), "finish_reason": p.FinishReason})
 		if calls := p.Message.ToolCalls; run.InvalidBundle(calls) != "" {
-			addTo(&s.doc.Output, map[string]any{"tool_call_count": len(calls), "invalid_tool_call_bundle": true})
+			addTo(&s.doc.Output, map[string]any{"tool_call_count": int64(len(calls)), "invalid_tool_call_bundle": true})
 		} else {
 			names := make([]string, len(calls))
 			for i, call := range calls {

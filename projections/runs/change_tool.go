@@ -12,7 +12,7 @@ func (c change) intended(p run.DispatchIntended) {
 	addTo(&input, p.Input)
 	if p.ModelCallIndex > 0 {
 		addTo(&input, map[string]any{
-			"dispatch_intent_version": 1, "tool_call_id": p.ToolCallID, "tool_call_digest": p.CallDigest,
+			"dispatch_intent_version": int64(1), "tool_call_id": p.ToolCallID, "tool_call_digest": p.CallDigest,
 			"tool": p.ToolName, "model_call_index": p.ModelCallIndex,
 		})
 	}

@@ -65,7 +65,7 @@ func (f *fold) collectRuns() error {
 
 func (f *fold) collectSteps() error {
 	for _, s := range f.dirtySteps {
-		doc, err := json.Marshal(s.doc)
+		doc, err := encodeStep(&s.doc)
 		if err != nil {
 			return err
 		}
