@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"hecate/tools"
+	"hecate/tools/rootfs"
 )
 
 const (
@@ -124,9 +125,9 @@ func cutLine(line []byte) string {
 
 // readText reads a file to search, or says why it is left out.
 func readText(env *tools.Env, name string) (text []byte, reason string) {
-	f, info, err := openRegular(env.Root, name)
+	f, info, err := rootfs.Open(env.Root, name)
 	switch {
-	case errors.Is(err, errNotRegular):
+	case errors.Is(err, rootfs.NotRegular):
 		return nil, "non_regular"
 	case err != nil:
 		return nil, "open_error"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"hecate/tools"
+	"hecate/tools/rootfs"
 )
 
 // entriesShownMax is how many entries list_dir shows.
@@ -32,7 +33,7 @@ func runListDir(_ context.Context, env *tools.Env, in listDirIn) tools.Result {
 	if err != nil {
 		return refused(env, "%v", err)
 	}
-	f, info, err := openRegular(env.Root, rel)
+	f, info, err := rootfs.Open(env.Root, rel)
 	if err != nil {
 		return refused(env, "%s", about(in.Path, err))
 	}

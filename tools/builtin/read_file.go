@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"hecate/tools"
+	"hecate/tools/rootfs"
 )
 
 // truncatedMark ends content that was cut.
@@ -60,7 +61,7 @@ func runReadFile(ctx context.Context, env *tools.Env, in readFileIn) tools.Resul
 	if err != nil {
 		return refused(env, "%v", err)
 	}
-	f, info, err := openRegular(env.Root, rel)
+	f, info, err := rootfs.Open(env.Root, rel)
 	if err != nil {
 		return refused(env, "%s", about(in.Path, err))
 	}
