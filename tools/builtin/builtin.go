@@ -12,14 +12,14 @@ import (
 // All returns the tools that a model is offered, in the order of the catalogue.
 func All() []tools.Tool {
 	return []tools.Tool{
-		shellExec, gitExec, readFile, grep, glob, listDir, gitStatus, gitDiff,
+		shellExec, gitExec, fileWrite, fileEdit, readFile, grep, glob, listDir, gitStatus, gitDiff,
 	}
 }
 
 // Direct returns the tools that run shell, git and file tasks. A model is never
 // offered them.
 func Direct() []tools.Tool {
-	return []tools.Tool{shell, git}
+	return []tools.Tool{shell, git, file}
 }
 
 // refused is the answer to a call that could not be carried out as asked. The

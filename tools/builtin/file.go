@@ -1,0 +1,43 @@
+package builtin
+
+import (
+	"context"
+	"unicode/utf8"
+
+	"hecate/domain/run"
+	"hecate/tools"
+)
+
+// file carries out a file task: one text, written or appended.
+var file = tools.New(tools.Spec[fileIn]{
+	Name:    "file",
+	Direct:  true,
+	Summary: "Write a text to a file of the workspace, or append it.",
+	Input: func(in fileIn) map[string]any {
+		return map[string]any{"path": in.Path, "operation": in.Operation, "content_chars": utf8.RuneCountInString(in.Content)}
+	},
+	Line:   func(in fileIn) (string, bool) { return writeLine("file", in.Operation, in.Path, in.Content), true },
+	Handle: runFile,
+})
+
+type fileIn struct {
+	Path      string `json:"path" jsonschema:"file to write, relative or below the workspace root"`
+	Content   string `json:"content" jsonschema:"text to write"`
+	Operation string `json:"operation,omitempty" enum:"write,append" default:"write"`
+}
+
+// runFile names the step alike whether it went well or not: there is only this one.
+func runFile(ctx context.Context, env *tools.Env, in fileIn) tools.Result {
+	w, err := put(ctx, env, in.Path, in.Operation, in.Content)
+	if err != nil {
+		r := notWritten(ctx, env, err)
+		if r.Outcome != run.OutcomeCancelled {
+			r.Title = "File operation"
+		}
+		return r
+	}
+	r := written(env, w)
+	r.Title = "File operation"
+	r.Output = map[string]any{"path": w.Path, "bytes": w.BytesWritten}
+	return r
+}
