@@ -24,6 +24,7 @@ import (
 	"hecate/runtime/workspace"
 	"hecate/tools"
 	"hecate/tools/builtin"
+	"hecate/tools/sandbox"
 )
 
 // httpDrain is how long requests under way may take when the node ends.
@@ -195,8 +196,9 @@ func providersOf(c config) (*provider.Set, error) {
 }
 
 func toolSettings(c config) tools.Settings {
+	wrapper, path := sandbox.Detect()
 	return tools.Settings{
 		OutputMaxBytes: c.OutputMaxBytes, ShellAllowPrivateIPs: c.ShellAllowPrivateIPs, ShellAllowedHosts: c.ShellAllowedHosts,
-		Wrapper: "none",
+		Wrapper: wrapper, WrapperPath: path,
 	}
 }
