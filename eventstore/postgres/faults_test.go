@@ -41,7 +41,7 @@ func TestOrderWithSlowTransactions(t *testing.T) {
 	stores := []eventstore.Store{mustOpen(t, url), mustOpen(t, url), mustOpen(t, url)}
 	mustExec(t, url, `
 		CREATE FUNCTION dawdle() RETURNS trigger LANGUAGE plpgsql AS $$
-		BEGIN IF random() < 0.05 THEN PERFORM pg_sleep(random() * 0.01); END IF; RETURN NULL; END $$;
+		BEGIN IF random() < 0.02 THEN PERFORM pg_sleep(random() * 0.01); END IF; RETURN NULL; END $$;
 		CREATE TRIGGER under_lock_too BEFORE INSERT ON hecate_log FOR EACH STATEMENT EXECUTE FUNCTION dawdle();
 		CREATE TRIGGER under_lock AFTER INSERT ON hecate_payload FOR EACH STATEMENT EXECUTE FUNCTION dawdle();
 		CREATE TABLE odd (n int);

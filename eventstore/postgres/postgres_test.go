@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"testing"
 
@@ -18,25 +19,26 @@ import (
 func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
 
 func TestStore(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) storetest.Log {
-		url := pgtest.URL(t)
+	// One database for all, which is quicker, and each log under a prefix of its own.
+	url, logs := pgtest.URL(t), 0
+	storetest.Run(t, func(*testing.T) storetest.Log {
+		logs++
+		prefix := fmt.Sprintf("log%d", logs)
 		return storetest.Log{
 			Durable: true,
 			Shared:  true,
 			Open: func(t *testing.T) eventstore.Store {
 				t.Helper()
-				s, err := openAt(url)
+				s, err := postgres.Open(t.Context(), postgres.Options{URL: url, TablePrefix: prefix})
 				if err != nil {
 					t.Fatal(err)
 				}
 				return s
 			},
-			Exec: func(t *testing.T, sql string) error { return behind(t, url, sql) },
+			Exec: func(t *testing.T, sql string) error { return behind(t, url, migrations.Rename(sql, prefix)) },
 			Forge: func(t *testing.T, sql string) {
 				t.Helper()
-				if err := behind(t, url, "SET session_replication_role = replica; "+sql); err != nil {
-					t.Fatal(err)
-				}
+				mustExec(t, url, "SET session_replication_role = replica; "+migrations.Rename(sql, prefix))
 			},
 		}
 	})

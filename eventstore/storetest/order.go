@@ -80,7 +80,7 @@ func mixedBatch(stream string, i int) (b eventstore.Batch, n int) {
 
 const (
 	orderWriters = 8
-	orderBatches = 30
+	orderBatches = 20
 )
 
 // orderTotal is what writeMixed writes in all.

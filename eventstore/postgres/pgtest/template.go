@@ -75,7 +75,7 @@ func makeTemplate(bin, root, template string) error {
 	aside := filepath.Join(root, "new-"+strconv.Itoa(os.Getpid()))
 	defer os.RemoveAll(aside) //nolint:errcheck // gone already if all went well
 	err := run(command(filepath.Join(bin, "initdb"), "-D", aside, "-U", "postgres", "-A", "trust", "-E", "UTF8",
-		"--locale=C", "--no-sync", "--no-instructions"))
+		"--locale=C", "--wal-segsize=1", "--no-sync", "--no-instructions"))
 	if err != nil {
 		return err
 	}
