@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"context"
 	"maps"
 	"strconv"
 
@@ -9,17 +8,15 @@ import (
 	"hecate/domain/ident"
 	"hecate/domain/run"
 	"hecate/projections"
-	"hecate/projections/readdb"
 	"hecate/projections/runner"
 )
 
 // change is the effect of one fact on one run.
 type change struct {
-	ctx  context.Context
-	tx   *readdb.Tx
-	f    *fold
-	r    *runState
-	fact runner.Fact
+	f     *fold
+	r     *runState
+	fact  runner.Fact
+	again bool // the run has an artifact of the fact's id already
 }
 
 // The words of the contract for steps.
@@ -45,7 +42,7 @@ const (
 
 func stamp(fact runner.Fact) string { return projections.FormatTime(fact.At) }
 
-func (c change) apply() error {
+func (c change) apply() {
 	switch p := c.fact.Payload.(type) {
 	case run.Queued:
 		c.r.doc.Item.Status = string(run.StatusQueued)
@@ -67,12 +64,11 @@ func (c change) apply() error {
 	case run.ApprovalResolved:
 		c.resolved(p)
 	default:
-		return c.applyModel()
+		c.applyModel()
 	}
-	return nil
 }
 
-func (c change) applyModel() error {
+func (c change) applyModel() {
 	switch p := c.fact.Payload.(type) {
 	case run.ConversationSeeded:
 		c.seeded(p)
@@ -89,12 +85,11 @@ func (c change) applyModel() error {
 	case run.FinalAnswer:
 		c.answered(p)
 	default:
-		return c.applyTool()
+		c.applyTool()
 	}
-	return nil
 }
 
-func (c change) applyTool() error {
+func (c change) applyTool() {
 	switch p := c.fact.Payload.(type) {
 	case run.DispatchIntended:
 		c.intended(p)
@@ -115,15 +110,14 @@ func (c change) applyTool() error {
 	case run.FilePatch:
 		c.patched(p)
 	case run.ArtifactRecorded:
-		return c.recorded(p)
+		c.recorded(p)
 	}
-	return nil
 }
 
 // late takes what arrives after the run's end. It changes no status: it adds to the
 // account, to the output of a command that was killed, to what its step says and to
 // the files that it changed.
-func (c change) late() error {
+func (c change) late() {
 	switch p := c.fact.Payload.(type) {
 	case run.ModelCallCompleted:
 		c.account(p)
@@ -146,9 +140,8 @@ func (c change) late() error {
 	case run.FilePatch:
 		c.patched(p)
 	case run.ArtifactRecorded:
-		return c.recorded(p)
+		c.recorded(p)
 	}
-	return nil
 }
 
 func (c change) route(r run.Route) {

@@ -120,12 +120,8 @@ func (c change) patched(p run.FilePatch) {
 }
 
 // recorded keeps a text, or a newer form of one that has been kept before.
-func (c change) recorded(p run.ArtifactRecorded) error {
-	again, err := c.f.recordedBefore(c.ctx, c.tx, c.r, p.ArtifactID)
-	if err != nil {
-		return err
-	}
-	if again {
+func (c change) recorded(p run.ArtifactRecorded) {
+	if c.again {
 		c.r.doc.Item.ArtifactCount--
 	}
 	c.r.recorded[p.ArtifactID] = true
@@ -133,5 +129,4 @@ func (c change) recorded(p run.ArtifactRecorded) error {
 		ID: p.ArtifactID, StepID: p.StepID, Kind: p.Kind, Name: p.Name, Description: p.Description,
 		MIMEType: p.MIMEType, Path: p.Path, Status: p.Status,
 	}}, false, p.Content)
-	return nil
 }

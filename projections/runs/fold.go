@@ -102,13 +102,20 @@ func (f *fold) applyToRun(ctx context.Context, tx *readdb.Tx, id string, fact ru
 	if err != nil || r == nil { // the run of a deleted task has no rows
 		return err
 	}
-	apply := change.apply
-	if run.Status(r.doc.Item.Status).Terminal() {
-		apply = change.late
+	c := change{f: f, r: r, fact: fact}
+	if p, ok := fact.Payload.(run.ArtifactRecorded); ok {
+		if c.again, err = f.recordedBefore(ctx, tx, r, p.ArtifactID); err != nil {
+			return err
+		}
 	}
 	r.doc.UpdatedAt = fact.At
 	f.touchRun(r)
-	return apply(change{ctx: ctx, tx: tx, f: f, r: r, fact: fact})
+	if run.Status(r.doc.Item.Status).Terminal() {
+		c.late()
+	} else {
+		c.apply()
+	}
+	return nil
 }
 
 func (f *fold) touchRun(r *runState) {

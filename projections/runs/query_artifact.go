@@ -18,33 +18,33 @@ import (
 // Artifacts returns the artifacts of a run, newest first.
 func (v *Views) Artifacts(ctx context.Context, taskID, runID string) ([]projections.Artifact, error) {
 	return view(ctx, v, func(q query) ([]projections.Artifact, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return nil, err
 		}
-		return q.artifactItems([]foundRun{r}, "", true)
+		return q.artifactItems(ctx, []foundRun{r}, "", true)
 	})
 }
 
 // TaskArtifacts returns the artifacts of all runs of a task, newest first.
 func (v *Views) TaskArtifacts(ctx context.Context, taskID string) ([]projections.Artifact, error) {
 	return view(ctx, v, func(q query) ([]projections.Artifact, error) {
-		runs, err := q.runs(taskID)
+		runs, err := q.runs(ctx, taskID)
 		if err != nil {
 			return nil, err
 		}
-		return q.artifactItems(runs, "", true)
+		return q.artifactItems(ctx, runs, "", true)
 	})
 }
 
 // Artifact returns one artifact of a run.
 func (v *Views) Artifact(ctx context.Context, taskID, runID, artifactID string) (projections.Artifact, error) {
 	return view(ctx, v, func(q query) (projections.Artifact, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return projections.Artifact{}, err
 		}
-		found, err := q.artifactItems([]foundRun{r}, artifactID, true)
+		found, err := q.artifactItems(ctx, []foundRun{r}, artifactID, true)
 		if err != nil {
 			return projections.Artifact{}, err
 		}
@@ -55,22 +55,22 @@ func (v *Views) Artifact(ctx context.Context, taskID, runID, artifactID string) 
 // Patches returns the patches of a run, newest first.
 func (v *Views) Patches(ctx context.Context, taskID, runID string) ([]projections.Patch, error) {
 	return view(ctx, v, func(q query) ([]projections.Patch, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return nil, err
 		}
-		return q.patches(r, "")
+		return q.patches(ctx, r, "")
 	})
 }
 
 // Patch returns one patch of a run. An artifact of another kind is not found.
 func (v *Views) Patch(ctx context.Context, taskID, runID, artifactID string) (projections.Patch, error) {
 	return view(ctx, v, func(q query) (projections.Patch, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return projections.Patch{}, err
 		}
-		found, err := q.patches(r, artifactID)
+		found, err := q.patches(ctx, r, artifactID)
 		if err != nil {
 			return projections.Patch{}, err
 		}
@@ -78,12 +78,12 @@ func (v *Views) Patch(ctx context.Context, taskID, runID, artifactID string) (pr
 	})
 }
 
-func (q query) patches(r foundRun, id string) ([]projections.Patch, error) {
-	found, err := q.artifacts(r, id)
+func (q query) patches(ctx context.Context, r foundRun, id string) ([]projections.Patch, error) {
+	found, err := q.artifacts(ctx, r, id)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := q.parts(r, id)
+	parts, err := q.parts(ctx, r, id)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (q query) patches(r foundRun, id string) ([]projections.Patch, error) {
 	sortNewest(found, func(a artifactRow) (int64, string) { return a.pos, a.doc.ID })
 	out := make([]projections.Patch, len(found))
 	for i, a := range found {
-		item, err := q.artifact(r, a, parts)
+		item, err := q.artifact(ctx, r, a, parts)
 		if err != nil {
 			return nil, err
 		}
@@ -109,16 +109,16 @@ func sortNewest[T any](items []T, key func(T) (int64, string)) {
 }
 
 // artifactItems returns all artifacts of the runs, the conversation included, or the one with the id.
-func (q query) artifactItems(runs []foundRun, id string, bodies bool) ([]projections.Artifact, error) {
+func (q query) artifactItems(ctx context.Context, runs []foundRun, id string, bodies bool) ([]projections.Artifact, error) {
 	out := []projections.Artifact{}
 	for _, r := range runs {
-		items, err := q.ownArtifacts(r, id, bodies)
+		items, err := q.ownArtifacts(ctx, r, id, bodies)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, items...)
 		if r.doc.Talk != nil && (id == "" || id == run.ConversationID(r.item.ID)) {
-			item, err := q.conversation(r, bodies)
+			item, err := q.conversation(ctx, r, bodies)
 			if err != nil {
 				return nil, err
 			}
@@ -130,46 +130,46 @@ func (q query) artifactItems(runs []foundRun, id string, bodies bool) ([]project
 }
 
 // ownArtifacts returns the run's artifacts that have a row.
-func (q query) ownArtifacts(r foundRun, id string, bodies bool) ([]projections.Artifact, error) {
-	found, err := q.artifacts(r, id)
+func (q query) ownArtifacts(ctx context.Context, r foundRun, id string, bodies bool) ([]projections.Artifact, error) {
+	found, err := q.artifacts(ctx, r, id)
 	if err != nil {
 		return nil, err
 	}
 	var parts map[string][]part
 	if bodies {
-		if parts, err = q.parts(r, id); err != nil {
+		if parts, err = q.parts(ctx, r, id); err != nil {
 			return nil, err
 		}
 	}
 	out := make([]projections.Artifact, len(found))
 	for i, a := range found {
-		if out[i], err = q.artifact(r, a, parts); err != nil {
+		if out[i], err = q.artifact(ctx, r, a, parts); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-func (q query) artifacts(r foundRun, id string) ([]artifactRow, error) {
+func (q query) artifacts(ctx context.Context, r foundRun, id string) ([]artifactRow, error) {
 	text, args := `SELECT pos, doc FROM hecate_view_artifacts_@ WHERE run = $1`, []any{r.pos}
 	if id != "" {
 		text, args = text+` AND artifact_id = $2`, append(args, id)
 	}
-	return list(q, text, func(rows *sql.Rows) (a artifactRow, err error) {
+	return list(ctx, q, text, func(rows *sql.Rows) (a artifactRow, err error) {
 		err = scanDoc(rows, &a.doc, &a.pos)
 		return a, err
 	}, args...)
 }
 
 // artifact is the item of a row, with its content if parts is not nil.
-func (q query) artifact(r foundRun, a artifactRow, parts map[string][]part) (projections.Artifact, error) {
+func (q query) artifact(ctx context.Context, r foundRun, a artifactRow, parts map[string][]part) (projections.Artifact, error) {
 	item := a.doc.Artifact
 	item.TaskID, item.RunID, item.RequestID, item.TraceID = r.item.TaskID, r.item.ID, r.item.RequestID, r.item.TraceID
 	item.Position, item.Preview = a.pos, string(a.doc.Preview)
 	if parts == nil {
 		return item, nil
 	}
-	content, err := q.content(r, a, parts[item.ID])
+	content, err := q.content(ctx, r, a, parts[item.ID])
 	if err != nil {
 		return item, err
 	}
@@ -195,13 +195,13 @@ type part struct {
 }
 
 // parts returns the pieces of a run's contents by artifact, or those of one artifact.
-func (q query) parts(r foundRun, id string) (map[string][]part, error) {
+func (q query) parts(ctx context.Context, r foundRun, id string) (map[string][]part, error) {
 	text, args := `SELECT artifact_id, part, kind, body FROM hecate_view_parts_@ WHERE run = $1`, []any{r.pos}
 	if id != "" {
 		text, args = text+` AND artifact_id = $2`, append(args, id)
 	}
 	out := map[string][]part{}
-	err := q.tx.Query(q.ctx, text+` ORDER BY artifact_id, part`, func(rows *sql.Rows) error {
+	err := q.tx.Query(ctx, text+` ORDER BY artifact_id, part`, func(rows *sql.Rows) error {
 		var of string
 		var p part
 		err := rows.Scan(&of, &p.number, &p.kind, &p.body)
@@ -212,7 +212,7 @@ func (q query) parts(r foundRun, id string) (map[string][]part, error) {
 }
 
 // content puts an artifact's pieces together.
-func (q query) content(r foundRun, a artifactRow, parts []part) ([]byte, error) {
+func (q query) content(ctx context.Context, r foundRun, a artifactRow, parts []part) ([]byte, error) {
 	var out []byte
 	for _, p := range parts {
 		if p.number < a.pos { // of an older form
@@ -222,9 +222,9 @@ func (q query) content(r foundRun, a artifactRow, parts []part) ([]byte, error) 
 		var err error
 		switch p.kind {
 		case partBlob:
-			body, err = q.blob(string(p.body))
+			body, err = q.blob(ctx, string(p.body))
 		case partMessage:
-			body, err = q.messageText(r.pos, string(p.body))
+			body, err = q.messageText(ctx, r.pos, string(p.body))
 		}
 		if err != nil {
 			return nil, err
@@ -234,16 +234,16 @@ func (q query) content(r foundRun, a artifactRow, parts []part) ([]byte, error) 
 	return out, nil
 }
 
-func (q query) messageText(of int64, version string) ([]byte, error) {
+func (q query) messageText(ctx context.Context, of int64, version string) ([]byte, error) {
 	number, err := strconv.ParseInt(version, 10, 64)
 	if err != nil {
 		return nil, err
 	}
-	found, err := list(q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 AND version = $2 ORDER BY idx`, scanMessage, of, number)
+	found, err := list(ctx, q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 AND version = $2 ORDER BY idx`, scanMessage, of, number)
 	if err != nil || len(found) == 0 {
 		return nil, err
 	}
-	text, err := q.text(found[0].Content)
+	text, err := q.text(ctx, found[0].Content)
 	return []byte(text), err
 }
 
@@ -256,19 +256,19 @@ func scanMessage(rows *sql.Rows) (m run.Message, err error) {
 // answer that is under way. A run without a conversation is a not-found fault.
 func (v *Views) Conversation(ctx context.Context, taskID, runID string) ([]projections.Message, error) {
 	return view(ctx, v, func(q query) ([]projections.Message, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return nil, err
 		}
 		if r.doc.Talk == nil {
 			return nil, fault.NotFound("not_found", "task run has no conversation")
 		}
-		return q.messages(r)
+		return q.messages(ctx, r)
 	})
 }
 
 // conversation is the artifact that is put together from the messages.
-func (q query) conversation(r foundRun, bodies bool) (projections.Artifact, error) {
+func (q query) conversation(ctx context.Context, r foundRun, bodies bool) (projections.Artifact, error) {
 	description := "Agent loop conversation snapshot before the first model call"
 	if r.doc.Call > 0 {
 		description = "Agent loop conversation snapshot after model call " + strconv.FormatInt(r.doc.Call, 10)
@@ -282,7 +282,7 @@ func (q query) conversation(r foundRun, bodies bool) (projections.Artifact, erro
 	if !bodies {
 		return item, nil
 	}
-	messages, err := q.messages(r)
+	messages, err := q.messages(ctx, r)
 	if err != nil {
 		return item, err
 	}
@@ -293,34 +293,34 @@ func (q query) conversation(r foundRun, bodies bool) (projections.Artifact, erro
 	return item, err
 }
 
-func (q query) messages(r foundRun) ([]projections.Message, error) {
-	found, err := list(q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 ORDER BY idx`, scanMessage, r.pos)
+func (q query) messages(ctx context.Context, r foundRun) ([]projections.Message, error) {
+	found, err := list(ctx, q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 ORDER BY idx`, scanMessage, r.pos)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]projections.Message, 0, len(found)+1)
 	for _, m := range found {
-		shown, err := q.message(m)
+		shown, err := q.message(ctx, m)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, shown)
 	}
 	if r.doc.Talk.Status == "streaming" {
-		if text, ok := q.v.partial(q.ctx, r.item.ID); ok && text != "" {
+		if text, ok := q.v.partial(ctx, r.item.ID); ok && text != "" {
 			out = append(out, projections.Message{Role: string(run.RoleAssistant), Content: text})
 		}
 	}
 	return out, nil
 }
 
-func (q query) message(m run.Message) (out projections.Message, err error) {
+func (q query) message(ctx context.Context, m run.Message) (out projections.Message, err error) {
 	out.Role, out.ToolCallID, out.ToolError = string(m.Role), m.ToolCallID, m.ToolError
-	if out.Content, err = q.text(m.Content); err != nil {
+	if out.Content, err = q.text(ctx, m.Content); err != nil {
 		return out, err
 	}
 	for _, c := range m.ToolCalls {
-		arguments, err := q.text(c.Arguments)
+		arguments, err := q.text(ctx, c.Arguments)
 		if err != nil {
 			return out, err
 		}

@@ -10,22 +10,22 @@ import (
 // Steps returns the steps of a run by index.
 func (v *Views) Steps(ctx context.Context, taskID, runID string) ([]projections.Step, error) {
 	return view(ctx, v, func(q query) ([]projections.Step, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return nil, err
 		}
-		return q.steps(r, "")
+		return q.steps(ctx, r, "")
 	})
 }
 
 // Step returns one step of a run.
 func (v *Views) Step(ctx context.Context, taskID, runID, stepID string) (projections.Step, error) {
 	return view(ctx, v, func(q query) (projections.Step, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return projections.Step{}, err
 		}
-		found, err := q.steps(r, stepID)
+		found, err := q.steps(ctx, r, stepID)
 		if err != nil {
 			return projections.Step{}, err
 		}
@@ -34,12 +34,12 @@ func (v *Views) Step(ctx context.Context, taskID, runID, stepID string) (project
 }
 
 // steps returns the run's steps, or the one with the id.
-func (q query) steps(r foundRun, id string) ([]projections.Step, error) {
+func (q query) steps(ctx context.Context, r foundRun, id string) ([]projections.Step, error) {
 	text, args := `SELECT idx, pos, doc FROM hecate_view_steps_@ WHERE run = $1`, []any{r.pos}
 	if id != "" {
 		text, args = text+` AND step_id = $2`, append(args, id)
 	}
-	return list(q, text+` ORDER BY idx`, func(rows *sql.Rows) (s projections.Step, err error) {
+	return list(ctx, q, text+` ORDER BY idx`, func(rows *sql.Rows) (s projections.Step, err error) {
 		err = scanDoc(rows, &s, &s.Index, &s.Position)
 		s.TaskID, s.RunID, s.RequestID, s.TraceID = r.item.TaskID, r.item.ID, r.item.RequestID, r.item.TraceID
 		return s, err
@@ -49,22 +49,22 @@ func (q query) steps(r foundRun, id string) ([]projections.Step, error) {
 // TaskApprovals returns the approvals of all runs of a task, newest first.
 func (v *Views) TaskApprovals(ctx context.Context, taskID string) ([]projections.Approval, error) {
 	return view(ctx, v, func(q query) ([]projections.Approval, error) {
-		runs, err := q.runs(taskID)
+		runs, err := q.runs(ctx, taskID)
 		if err != nil {
 			return nil, err
 		}
-		return q.approvals(runs, `JOIN hecate_view_runs_@ r ON r.pos = a.run WHERE r.task_id = $1 ORDER BY a.pos DESC`, taskID)
+		return q.approvals(ctx, runs, `JOIN hecate_view_runs_@ r ON r.pos = a.run WHERE r.task_id = $1 ORDER BY a.pos DESC`, taskID)
 	})
 }
 
 // Approval returns one approval of a task.
 func (v *Views) Approval(ctx context.Context, taskID, approvalID string) (projections.Approval, error) {
 	return view(ctx, v, func(q query) (projections.Approval, error) {
-		runs, err := q.runs(taskID)
+		runs, err := q.runs(ctx, taskID)
 		if err != nil {
 			return projections.Approval{}, err
 		}
-		found, err := q.approvals(runs, `JOIN hecate_view_runs_@ r ON r.pos = a.run WHERE r.task_id = $1 AND a.approval_id = $2 ORDER BY a.pos DESC`, taskID, approvalID)
+		found, err := q.approvals(ctx, runs, `JOIN hecate_view_runs_@ r ON r.pos = a.run WHERE r.task_id = $1 AND a.approval_id = $2 ORDER BY a.pos DESC`, taskID, approvalID)
 		if err != nil {
 			return projections.Approval{}, err
 		}
@@ -72,16 +72,16 @@ func (v *Views) Approval(ctx context.Context, taskID, approvalID string) (projec
 	})
 }
 
-func (q query) runApprovals(r foundRun) ([]projections.Approval, error) {
-	return q.approvals([]foundRun{r}, `WHERE a.run = $1 ORDER BY a.pos DESC`, r.pos)
+func (q query) runApprovals(ctx context.Context, r foundRun) ([]projections.Approval, error) {
+	return q.approvals(ctx, []foundRun{r}, `WHERE a.run = $1 ORDER BY a.pos DESC`, r.pos)
 }
 
-func (q query) approvals(runs []foundRun, rest string, args ...any) ([]projections.Approval, error) {
+func (q query) approvals(ctx context.Context, runs []foundRun, rest string, args ...any) ([]projections.Approval, error) {
 	byPos := map[int64]*foundRun{}
 	for i := range runs {
 		byPos[runs[i].pos] = &runs[i]
 	}
-	return list(q, `SELECT a.run, a.pos, a.doc FROM hecate_view_approvals_@ a `+rest, func(rows *sql.Rows) (a projections.Approval, err error) {
+	return list(ctx, q, `SELECT a.run, a.pos, a.doc FROM hecate_view_approvals_@ a `+rest, func(rows *sql.Rows) (a projections.Approval, err error) {
 		var of int64
 		if err := scanDoc(rows, &a, &of, &a.Position); err != nil {
 			return a, err
@@ -105,18 +105,18 @@ type Snapshot struct {
 // neither content nor digest, which is much cheaper; their previews are there.
 func (v *Views) Snapshot(ctx context.Context, taskID, runID string, bodies bool) (Snapshot, error) {
 	return view(ctx, v, func(q query) (s Snapshot, err error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		if err != nil {
 			return s, err
 		}
 		s.Run = r.item
-		if s.Steps, err = q.steps(r, ""); err != nil {
+		if s.Steps, err = q.steps(ctx, r, ""); err != nil {
 			return s, err
 		}
-		if s.Artifacts, err = q.artifactItems([]foundRun{r}, "", bodies); err != nil {
+		if s.Artifacts, err = q.artifactItems(ctx, []foundRun{r}, "", bodies); err != nil {
 			return s, err
 		}
-		s.Approvals, err = q.runApprovals(r)
+		s.Approvals, err = q.runApprovals(ctx, r)
 		return s, err
 	})
 }

@@ -22,7 +22,7 @@ type TaskFilter struct {
 // Task returns one task.
 func (v *Views) Task(ctx context.Context, id string) (projections.Task, error) {
 	return view(ctx, v, func(q query) (projections.Task, error) {
-		found, err := q.tasks(`WHERE t.task_id = $1`, id)
+		found, err := q.tasks(ctx, `WHERE t.task_id = $1`, id)
 		if err != nil {
 			return projections.Task{}, err
 		}
@@ -52,13 +52,13 @@ func (v *Views) Tasks(ctx context.Context, f TaskFilter) ([]projections.Task, er
 		args = append(args, f.Limit)
 		rest += fmt.Sprintf(" LIMIT $%d", len(args))
 	}
-	return view(ctx, v, func(q query) ([]projections.Task, error) { return q.tasks(rest, args...) })
+	return view(ctx, v, func(q query) ([]projections.Task, error) { return q.tasks(ctx, rest, args...) })
 }
 
 // Runs returns the runs of a task, newest first.
 func (v *Views) Runs(ctx context.Context, taskID string) ([]projections.Run, error) {
 	return view(ctx, v, func(q query) ([]projections.Run, error) {
-		found, err := q.runs(taskID)
+		found, err := q.runs(ctx, taskID)
 		out := make([]projections.Run, len(found))
 		for i, r := range found {
 			out[i] = r.item
@@ -70,7 +70,7 @@ func (v *Views) Runs(ctx context.Context, taskID string) ([]projections.Run, err
 // Run returns one run of a task.
 func (v *Views) Run(ctx context.Context, taskID, runID string) (projections.Run, error) {
 	return view(ctx, v, func(q query) (projections.Run, error) {
-		r, err := q.run(taskID, runID)
+		r, err := q.run(ctx, taskID, runID)
 		return r.item, err
 	})
 }
@@ -92,15 +92,15 @@ type foundTask struct {
 	previous *runDoc
 }
 
-func (q query) tasks(rest string, args ...any) ([]projections.Task, error) {
-	found, err := list(q, selectTasks+rest, scanTask, args...)
+func (q query) tasks(ctx context.Context, rest string, args ...any) ([]projections.Task, error) {
+	found, err := list(ctx, q, selectTasks+rest, scanTask, args...)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]projections.Task, len(found))
 	for i := range found {
 		// Texts are fetched after the rows are read: SQLite has one statement at a time.
-		if out[i], err = q.showTask(&found[i]); err != nil {
+		if out[i], err = q.showTask(ctx, &found[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -130,7 +130,7 @@ func scanTask(rows *sql.Rows) (t foundTask, err error) {
 	return t, nil
 }
 
-func (q query) showTask(t *foundTask) (projections.Task, error) {
+func (q query) showTask(ctx context.Context, t *foundTask) (projections.Task, error) {
 	it, d := &t.item, &t.doc.Definition
 	it.Title, it.ExecutionKind, it.ExecutionProfile = d.Title, d.ExecutionKind, d.ExecutionProfile
 	it.FileOperation, it.FilePath = d.FileOperation, d.FilePath
@@ -149,7 +149,7 @@ func (q query) showTask(t *foundTask) (projections.Task, error) {
 		{&it.GitCommand, &d.GitCommand}, {&it.FileContent, &d.FileContent},
 	} {
 		var err error
-		if *text.to, err = q.text(*text.from); err != nil {
+		if *text.to, err = q.text(ctx, *text.from); err != nil {
 			return *it, err
 		}
 	}

@@ -41,24 +41,23 @@ func NewViews(r *runner.Runner, blobs Blobs, partial Partial) *Views {
 
 // query is one read of one moment.
 type query struct {
-	ctx context.Context
-	tx  *readdb.Tx
-	v   *Views
+	tx *readdb.Tx
+	v  *Views
 }
 
 func view[T any](ctx context.Context, v *Views, read func(query) (T, error)) (T, error) {
 	var out T
 	err := v.runner.View(ctx, Name, func(tx *readdb.Tx) (err error) {
-		out, err = read(query{ctx, tx, v})
+		out, err = read(query{tx, v})
 		return err
 	})
 	return out, err
 }
 
 // list reads all rows of a query. The answer is never nil.
-func list[T any](q query, text string, scan func(*sql.Rows) (T, error), args ...any) ([]T, error) {
+func list[T any](ctx context.Context, q query, text string, scan func(*sql.Rows) (T, error), args ...any) ([]T, error) {
 	out := []T{}
-	err := q.tx.Query(q.ctx, text, func(rows *sql.Rows) error {
+	err := q.tx.Query(ctx, text, func(rows *sql.Rows) error {
 		item, err := scan(rows)
 		out = append(out, item)
 		return err
@@ -75,17 +74,17 @@ func first[T any](items []T, what string) (T, error) {
 }
 
 // text brings back a text that may stand in a blob. One that was erased is empty.
-func (q query) text(t event.Text) (string, error) {
+func (q query) text(ctx context.Context, t event.Text) (string, error) {
 	ref := t.Ref()
 	if ref == nil || t.String() != "" {
 		return t.String(), nil
 	}
-	b, err := q.blob(ref.Digest)
+	b, err := q.blob(ctx, ref.Digest)
 	return string(b), err
 }
 
-func (q query) blob(digest string) ([]byte, error) {
-	b, err := q.v.blobs.Blob(q.ctx, digest)
+func (q query) blob(ctx context.Context, digest string) ([]byte, error) {
+	b, err := q.v.blobs.Blob(ctx, digest)
 	if errors.Is(err, eventstore.ErrNotFound) {
 		return nil, nil
 	}
@@ -120,8 +119,8 @@ func scanRun(rows *sql.Rows) (r foundRun, err error) {
 	return r, err
 }
 
-func (q query) run(taskID, runID string) (foundRun, error) {
-	found, err := list(q, selectRuns+` AND r.run_id = $2`, scanRun, taskID, runID)
+func (q query) run(ctx context.Context, taskID, runID string) (foundRun, error) {
+	found, err := list(ctx, q, selectRuns+` AND r.run_id = $2`, scanRun, taskID, runID)
 	if err != nil {
 		return foundRun{}, err
 	}
@@ -129,17 +128,17 @@ func (q query) run(taskID, runID string) (foundRun, error) {
 }
 
 // runs returns the task's runs, newest first.
-func (q query) runs(taskID string) ([]foundRun, error) {
-	found, err := list(q, selectRuns+` ORDER BY r.number DESC`, scanRun, taskID)
+func (q query) runs(ctx context.Context, taskID string) ([]foundRun, error) {
+	found, err := list(ctx, q, selectRuns+` ORDER BY r.number DESC`, scanRun, taskID)
 	if err != nil || len(found) > 0 {
 		return found, err
 	}
-	return found, q.taskExists(taskID)
+	return found, q.taskExists(ctx, taskID)
 }
 
-func (q query) taskExists(taskID string) error {
+func (q query) taskExists(ctx context.Context, taskID string) error {
 	var one int64
-	found, err := q.tx.One(q.ctx, `SELECT 1 FROM hecate_view_tasks_@ WHERE task_id = $1`, []any{taskID}, &one)
+	found, err := q.tx.One(ctx, `SELECT 1 FROM hecate_view_tasks_@ WHERE task_id = $1`, []any{taskID}, &one)
 	if err == nil && !found {
 		err = fault.NotFound("not_found", "task not found")
 	}
