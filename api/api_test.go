@@ -162,6 +162,10 @@ func TestBadRequests(t *testing.T) {
 		{"PUT", "/tasks", "{}", 405, "method_not_allowed"},
 		{"POST", "/system/projections/rebuild", `{"name":"nope"}`, 404, "not_found"},
 		{"GET", "/tasks?min_position=x", "", 400, "invalid_request"},
+		{"GET", "/tasks/a%00b", "", 400, "invalid_request"},
+		{"GET", "/tasks?status=%ff", "", 400, "invalid_request"},
+		{"GET", "/tasks?status=%zz", "", 400, "invalid_request"},
+		{"POST", strings.TrimPrefix(runPath, base) + "/events", `{"note":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "request_too_large"},
 	} {
 		a := s.Do(t, c.method, base+c.path, c.body)
 		if a.Status != c.status || a.ErrorType() != c.typ {

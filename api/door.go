@@ -4,9 +4,12 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"hecate/api/auth"
 	"hecate/api/envelope"
@@ -48,6 +51,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	byToken, refused := d.guard.Check(r)
 	info.Token = byToken
 	r = r.WithContext(request.With(r.Context(), info))
+	if refused == nil && !readable(r) {
+		refused = envelope.New(http.StatusBadRequest, envelope.TypeInvalid, "the path and the query must be UTF-8 without NUL bytes")
+	}
 	if refused == nil {
 		refused = d.place(t, r)
 	}
@@ -56,6 +62,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.next.ServeHTTP(t, r)
+}
+
+// readable reports whether path and query hold only what a database takes as text.
+func readable(r *http.Request) bool {
+	query, err := url.QueryUnescape(r.URL.RawQuery)
+	text := r.URL.Path + query
+	return err == nil && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
 
 // place says in the answer which position the read models have reached, after

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -180,6 +181,56 @@ func TestForeignRecords(t *testing.T) {
 	want := []string{`run.teleported {"where":"mars","n":1.50}`, `run.started {"later":true}`, `run.started {"kind":7}`, `run.odd {}`}
 	if diff := cmp.Diff(want, data); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A run's own events and its callers' stand in two streams. A reader that goes on from
+// its last sequence misses none of either, while both are written to.
+func TestTwoStreamsStayInOrder(t *testing.T) {
+	store := apitest.Executor(t).Store
+	apitest.Append(t, store, "run-r", run.Created{TaskID: "task_x", Number: 1, Kind: "builtin"})
+	const each = 300
+	var writers sync.WaitGroup
+	write := func(stream string, p event.Payload) {
+		enc, err := event.Encode(p, func() [16]byte { return [16]byte{} })
+		if err != nil {
+			t.Error(err)
+		}
+		for i := range each {
+			e := eventstore.Event{ID: [16]byte{1, stream[0], byte(i >> 8), byte(i)}, Type: enc.Type, Schema: 1, At: apitest.T0, Data: enc.Data, Salt: [16]byte{1}}
+			_, err := store.Append(t.Context(), eventstore.Batch{Streams: []eventstore.StreamAppend{{Stream: stream, Expected: eventstore.AnyVersion, Events: []eventstore.Event{e}}}})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	writers.Go(func() { write("run-r", run.TaskUpdated{}) })
+	writers.Go(func() { write("external-r", run.ExternalEvent{RunID: "r", TaskID: "task_x", Type: "a.b"}) })
+	r := feed.NewReader(store)
+	follower := r.Follow("r")
+	var listed, followed []int64
+	for after := int64(0); len(listed) < 2*each+1 || len(followed) < 2*each+1; {
+		page, err := r.Run(t.Context(), "r", after, 7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, i := range page {
+			after = i.Sequence
+			listed = append(listed, after)
+		}
+		records, err := follower.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rec := range records {
+			followed = append(followed, rec.Position)
+		}
+	}
+	writers.Wait()
+	for i := range listed {
+		if listed[i] != int64(i+1) || followed[i] != int64(i+1) {
+			t.Fatalf("at %d: listed %d, followed %d", i, listed[i], followed[i])
+		}
 	}
 }
 

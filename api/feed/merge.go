@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"hecate/eventstore"
 )
 
-// merge reads several streams as one, in order of position.
+// merge reads several streams as one, in order of position. What is appended
+// meanwhile is left for the next time: the streams are read one after the other, so a
+// newer record of one could otherwise come before an older one of another.
 type merge struct {
 	log     Log
 	after   int64
 	limit   int
+	head    int64     // of the log when the merge began
 	pending []*source // not looked at yet, in order of floor
 	open    []*source
 }
@@ -44,6 +48,10 @@ func readRuns(ctx context.Context, log Log, runs []openedRun, after int64, limit
 
 // read returns the records after the position, up to the limit.
 func (m *merge) read(ctx context.Context) ([]eventstore.Record, error) {
+	var err error
+	if m.head, err = m.log.Head(ctx); err != nil {
+		return nil, err
+	}
 	var out []eventstore.Record
 	for len(out) < m.limit {
 		s, err := m.lowest(ctx)
@@ -97,12 +105,18 @@ func (m *merge) fill(ctx context.Context, s *source) error {
 	if err != nil {
 		return fmt.Errorf("read %s: %w", s.stream, err)
 	}
-	if len(records) == 0 {
+	if records = upTo(records, m.head); len(records) == 0 {
 		m.open = slices.DeleteFunc(m.open, func(o *source) bool { return o == s })
 		return nil
 	}
 	s.buffer, s.version = records, records[len(records)-1].Version
 	return nil
+}
+
+// upTo returns the records that stand not after a position.
+func upTo(records []eventstore.Record, position int64) []eventstore.Record {
+	n := sort.Search(len(records), func(i int) bool { return records[i].Position > position })
+	return records[:n]
 }
 
 // versionAt returns the version of the stream's last record at or before a position.

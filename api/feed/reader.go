@@ -41,19 +41,14 @@ func (r *Reader) Head(ctx context.Context) (int64, error) { return r.log.Head(ct
 
 // Run returns up to limit events of a run after a sequence, the caller's among them.
 func (r *Reader) Run(ctx context.Context, runID string, after int64, limit int) ([]*Item, error) {
-	records, err := r.RunRecords(ctx, runID, after, limit)
+	m := merge{log: r.log, after: after, limit: limit}
+	m.add("run-"+runID, 0)
+	m.add("external-"+runID, 0)
+	records, err := m.read(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return r.items(ctx, newPresenter(r.log), records, Filter{})
-}
-
-// RunRecords returns the records behind Run.
-func (r *Reader) RunRecords(ctx context.Context, runID string, after int64, limit int) ([]eventstore.Record, error) {
-	m := merge{log: r.log, after: after, limit: limit}
-	m.add("run-"+runID, 0)
-	m.add("external-"+runID, 0)
-	return m.read(ctx)
 }
 
 // List returns up to limit events that f chooses after a sequence, in order.

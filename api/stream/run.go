@@ -14,7 +14,6 @@ import (
 // Limits of a run's stream.
 const (
 	liveGapMin = 100 * time.Millisecond // between two pictures of the live state
-	pageMax    = 512                    // events read at once
 )
 
 // Waiter waits until the read models show a position.
@@ -75,7 +74,7 @@ func (s *Runs) Serve(ctx context.Context, w http.ResponseWriter, taskID, runID s
 	if err != nil {
 		return
 	}
-	c := &runClient{Runs: s, out: out, taskID: taskID, fold: runFold{id: runID}, after: after}
+	c := &runClient{Runs: s, out: out, taskID: taskID, records: s.Feed.Follow(runID), fold: runFold{id: runID}, after: after}
 	if err := c.serve(ctx); err != nil && ctx.Err() == nil && !c.gone {
 		s.Log.ErrorContext(ctx, "run stream: read the run", "run_id", runID, "error", err)
 		_ = out.send([]byte(failed)) // nobody else to tell
@@ -85,12 +84,13 @@ func (s *Runs) Serve(ctx context.Context, w http.ResponseWriter, taskID, runID s
 // runClient is one client of a run's stream.
 type runClient struct {
 	*Runs
-	out    *writer
-	taskID string
-	fold   runFold
-	after  int64 // the client has everything up to here
-	gone   bool  // a write failed
-	sawEnd bool  // the event that ended the run was sent here
+	out     *writer
+	taskID  string
+	records *feed.Follower
+	fold    runFold
+	after   int64 // the client has everything up to here
+	gone    bool  // a write failed
+	sawEnd  bool  // the event that ended the run was sent here
 
 	dirty   bool          // something changed since the last picture
 	taken   time.Time     // of the last picture

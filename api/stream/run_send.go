@@ -16,7 +16,7 @@ import (
 // drain sends a frame for every event that the client does not have.
 func (c *runClient) drain(ctx context.Context) error {
 	for {
-		records, err := c.Feed.RunRecords(ctx, c.fold.id, c.fold.position, pageMax)
+		records, err := c.records.Next(ctx)
 		if err != nil || len(records) == 0 {
 			return err
 		}

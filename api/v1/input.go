@@ -39,7 +39,10 @@ type RunPath struct {
 
 // required is a body that must be one JSON object. Members that nobody knows are
 // ignored, and so is the Content-Type.
-type required[T any] struct{ Value T }
+type required[T any] struct {
+	Value T
+	Raw   []byte // as it came
+}
 
 // Resolve reads the body.
 func (b *required[T]) Resolve(ctx huma.Context) []error {
@@ -47,6 +50,7 @@ func (b *required[T]) Resolve(ctx huma.Context) []error {
 	if err != nil {
 		return []error{err}
 	}
+	b.Raw = raw
 	if err := decode(raw, &b.Value); err != nil {
 		return []error{err}
 	}

@@ -3,16 +3,21 @@ package v1
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"hecate/api/envelope"
 	"hecate/api/feed"
 	"hecate/api/request"
 	"hecate/commands"
 )
+
+// eventMax bounds a caller's event, in bytes of its request.
+const eventMax = 512 << 10
 
 type runEventsInput struct {
 	RunPath
@@ -76,6 +81,9 @@ func (a *API) listRunEvents(ctx context.Context, in *runEventsInput) (*answer[[]
 
 func (a *API) postRunEvent(ctx context.Context, in *postEventInput) (*answer[*feed.Item], error) {
 	body := in.Payload.Value
+	if size := len(in.Payload.Raw); size > eventMax {
+		return nil, envelope.New(http.StatusRequestEntityTooLarge, envelope.TypeTooLarge, fmt.Sprintf("an event has at most %d bytes, this one has %d", eventMax, size))
+	}
 	done, err := a.Commands.PostEvent(ctx, request.From(ctx).Meta(), commands.PostEvent{
 		TaskID: in.TaskID, RunID: in.RunID, Type: body.Type, StepID: body.StepID, Status: body.Status, Note: body.Note, Data: body.Data,
 	})
