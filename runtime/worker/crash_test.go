@@ -1,0 +1,130 @@
+package worker_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"hecate/commands"
+	"hecate/domain/permission"
+	"hecate/domain/run"
+	"hecate/domain/task"
+	"hecate/eventstore"
+	"hecate/runtime/model/scripted"
+)
+
+// dying is a log whose process dies after a number of appends: what was appended
+// is durable, and nothing more is written.
+type dying struct {
+	eventstore.Store
+	left atomic.Int64
+	dead chan struct{}
+}
+
+func (d *dying) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appended, error) {
+	switch n := d.left.Add(-1); {
+	case n == -1:
+		close(d.dead)
+		fallthrough
+	case n < 0:
+		return eventstore.Appended{}, eventstore.ErrClosed
+	}
+	return d.Store.Append(ctx, b)
+}
+
+// The worker dies after every single append in turn; a second one finishes the
+// run. Whatever the point: no command runs twice, the model is told about a call
+// whose outcome is unknown, every call has one result, and the run ends.
+func TestACrashAfterAnyAppendRepeatsNothing(t *testing.T) {
+	for point := int64(0); ; point++ {
+		died := false
+		t.Run(fmt.Sprintf("after %d", point), func(t *testing.T) { died = crashAt(t, point) })
+		if t.Failed() || !died {
+			if point < 4 {
+				t.Fatalf("the run needed only %d appends", point)
+			}
+			return
+		}
+	}
+}
+
+func crashAt(t *testing.T, point int64) (died bool) {
+	n := newNode(t, scripted.Script{ByTurn: true, Replies: []scripted.Reply{
+		{Calls: []scripted.Call{
+			scripted.ToolCall("c1", "shell_exec", map[string]string{"command": "echo 1 >> marker"}),
+			scripted.ToolCall("c2", "shell_exec", map[string]string{"command": "echo 2 >> marker"}),
+			scripted.ToolCall("c3", "list_dir", map[string]string{}),
+		}},
+		{Calls: []scripted.Call{scripted.ToolCall("c4", "shell_exec", map[string]string{"command": "echo 4 >> marker"})}},
+		{Text: "done"},
+	}})
+	r := n.start(task.Definition{Prompt: event("go")})
+
+	d := &dying{Store: n.store, dead: make(chan struct{})}
+	d.left.Store(point)
+	first := n.executor
+	first.Store = d
+	stop := n.run(first)
+	ended := n.ended(r.RunID)
+	select {
+	case <-d.dead:
+		died = true
+	case <-ended:
+	}
+	stop()
+	if died {
+		defer n.run(n.executor)()
+		<-ended
+	}
+	n.checkHistory(r.RunID)
+	marker, err := os.ReadFile(filepath.Join(n.source, "marker"))
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	for _, line := range []string{"1", "2", "4"} {
+		if c := strings.Count(string(marker), line+"\n"); c > 1 {
+			t.Errorf("command %s ran %d times", line, c)
+		}
+	}
+	return died
+}
+
+// A run that waits for a person survives its process; nothing runs before the yes,
+// the model is not asked again, and the same run goes on after it.
+func TestAnApprovalSurvivesTheProcess(t *testing.T) {
+	n := newNode(t, scripted.Script{Replies: []scripted.Reply{
+		{Calls: []scripted.Call{
+			scripted.ToolCall("r1", "list_dir", map[string]string{}),
+			scripted.ToolCall("w1", "shell_exec", map[string]string{"command": "echo x >> marker"}),
+		}},
+		{Text: "done"},
+	}})
+	n.executor.Policies = []permission.Policy{permission.PolicyShell}
+	r := n.start(task.Definition{Prompt: event("go")})
+	stop := n.run(n.executor)
+	n.until(r.RunID, func(s *run.State) bool { return s.Status == run.StatusAwaitingApproval })
+	stop()
+
+	s := n.state(r.RunID)
+	if s.Batch.Intents != nil || n.model.Count() != 1 {
+		t.Fatalf("before the yes: %d intents, %d model calls", len(s.Batch.Intents), n.model.Count())
+	}
+	defer n.run(n.executor)()
+	_, err := n.executor.ResolveApproval(t.Context(), commands.Meta{}, commands.ResolveApproval{
+		TaskID: s.TaskID, ApprovalID: s.Approval.ApprovalID, Decision: "approve",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-n.ended(r.RunID)
+	if got := n.state(r.RunID); got.Status != run.StatusCompleted || n.model.Count() != 2 {
+		t.Fatalf("the run is %s after %d model calls", got.Status, n.model.Count())
+	}
+	if marker, _ := os.ReadFile(filepath.Join(n.source, "marker")); string(marker) != "x\n" {
+		t.Fatalf("marker is %q", marker)
+	}
+}
