@@ -103,6 +103,8 @@ type Record struct {
 }
 
 // Store is the log as its users see it. All methods may be called concurrently.
+// Records that are handed out may be shared between readers: nobody may change
+// them or their data.
 type Store interface {
 	// Append makes the batch durable and returns its place. It returns a
 	// *ConflictError if an expected version does not match, and an error that

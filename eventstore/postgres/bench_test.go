@@ -27,7 +27,7 @@ func durableURL(b *testing.B) string {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer conn.Close(context.Background()) //nolint:errcheck // a benchmark
+	defer conn.Close(context.Background())
 	for _, sql := range []string{"ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET full_page_writes = on", "SELECT pg_reload_conf()"} {
 		if _, err := conn.Exec(b.Context(), sql); err != nil {
 			b.Fatal(err)
@@ -44,7 +44,7 @@ func BenchmarkAppend(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer s.Close() //nolint:errcheck // always nil
+			defer s.Close()
 			storetest.BenchAppend(b, s, writers, rawInserts(b, url))
 		})
 	}

@@ -51,7 +51,7 @@ func TestOrderWithSlowTransactions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer idle.Close(context.Background()) //nolint:errcheck // a test
+	defer idle.Close(context.Background())
 	if _, err := idle.Exec(t.Context(), "BEGIN; INSERT INTO odd VALUES (1)"); err != nil {
 		t.Fatal(err)
 	}

@@ -112,7 +112,7 @@ func (s *Store) listenOnce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) //nolint:errcheck // it is given up
+	defer conn.Close(context.WithoutCancel(ctx))
 	if _, err := conn.Exec(ctx, s.sql.listen); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
 
 	"hecate/eventstore"
 	"hecate/eventstore/postgres"
@@ -16,7 +17,14 @@ import (
 	"hecate/migrations"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m)) }
+func TestMain(m *testing.M) {
+	code := pgtest.Main(m)
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
 
 func TestStore(t *testing.T) {
 	// One database for all, which is quicker, and each log under a prefix of its own.
@@ -63,7 +71,7 @@ func behind(t *testing.T, url, sql string) error {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close(context.Background()) //nolint:errcheck // a test
+	defer conn.Close(context.Background())
 	_, err = conn.PgConn().Exec(t.Context(), sql).ReadAll()
 	return err
 }
@@ -74,7 +82,7 @@ func TestTruncateRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // always nil
+	defer s.Close()
 	for _, table := range []string{"log", "payload", "blobs", "commands"} {
 		if err := behind(t, url, "TRUNCATE hecate_"+table); err == nil {
 			t.Errorf("truncated %s", table)

@@ -34,7 +34,7 @@ func newProxy(t *testing.T, to string) *proxy {
 	if dir == "" {
 		t.Skip("the server at HECATE_TEST_POSTGRES_URL is not on a unix socket")
 	}
-	own, err := os.MkdirTemp("", "proxy")
+	own, err := os.MkdirTemp("", "proxy") //nolint:usetesting // the path of a socket must be short
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,8 +89,8 @@ func (p *proxy) serve() {
 
 // pass copies what the client sends.
 func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool) {
-	defer server.Close() //nolint:errcheck // a test
-	defer client.Close() //nolint:errcheck // a test
+	defer server.Close()
+	defer client.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := client.Read(buf)
@@ -117,8 +117,8 @@ func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool) {
 }
 
 func (p *proxy) passBack(server, client net.Conn, dropAnswer <-chan bool) {
-	defer server.Close() //nolint:errcheck // a test
-	defer client.Close() //nolint:errcheck // a test
+	defer server.Close()
+	defer client.Close()
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := server.Read(buf)

@@ -81,7 +81,7 @@ func TestBatchesFollowEachOther(t *testing.T) {
 		return map[string]int64{"runs": 1}[topic], nil
 	}
 	s := relay.New(store, checkpoint, relay.Options{BatchMax: 3})
-	defer s.Close() //nolint:errcheck // always nil
+	defer s.Close()
 	messages, err := s.Subscribe(t.Context(), "runs")
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestNackReadsAgainFromCheckpoint(t *testing.T) {
 	store := newStore(t, 4)
 	var at atomic.Int64
 	s := relay.New(store, func(context.Context, string) (int64, error) { return at.Load(), nil }, relay.Options{})
-	defer s.Close() //nolint:errcheck // always nil
+	defer s.Close()
 	messages, err := s.Subscribe(t.Context(), "runs")
 	if err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestErrorsAreTriedAgain(t *testing.T) {
 		return 0, nil
 	}
 	s := relay.New(&gappy{Store: store}, checkpoint, relay.Options{})
-	defer s.Close() //nolint:errcheck // always nil
+	defer s.Close()
 	messages, err := s.Subscribe(t.Context(), "runs")
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +183,7 @@ func TestEnd(t *testing.T) {
 	msg, _ := receive(t, waiting)
 	msg.Ack()
 	stop()
-	for range cancelled { //nolint:revive // it may have a message; then it ends
+	for range cancelled { // it may have a message; then it ends
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func BenchmarkAppend(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer s.Close() //nolint:errcheck // the benchmark is over
+			defer s.Close()
 			storetest.BenchAppend(b, s, writers, rawInserts(b, filepath.Join(dir, "raw.db"), writers))
 		})
 	}

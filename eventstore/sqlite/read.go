@@ -156,7 +156,7 @@ func (s *Store) OpenWork(ctx context.Context, after int64, limit int) ([]eventst
 	if err != nil {
 		return nil, fmt.Errorf("read open work: %w", s.closedOr(err))
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	var out []eventstore.OpenStream
 	for rows.Next() {
 		var o eventstore.OpenStream
@@ -184,7 +184,7 @@ func queryRecords(ctx context.Context, stmt *sql.Stmt, limit int, args ...any) (
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	var out []eventstore.Record
 	for rows.Next() {
 		r, err := scanRecord(rows)

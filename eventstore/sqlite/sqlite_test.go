@@ -91,7 +91,7 @@ func TestPermissions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // nothing was written
+	defer s.Close()
 	for name, want := range map[string]fs.FileMode{"": 0o700, "log.db": 0o600, "log.db-wal": 0o600, "log.db-shm": 0o600, "log.db.lock": 0o600} {
 		info, err := os.Stat(filepath.Join(filepath.Dir(path), name))
 		if err != nil || info.Mode().Perm() != want {
@@ -204,7 +204,7 @@ func TestPoison(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close() //nolint:errcheck // the test is over
+	defer s.Close()
 	_, err = behind(t, path).Exec(`CREATE TRIGGER poison BEFORE INSERT ON hecate_log WHEN NEW.stream = 'poison' BEGIN SELECT raise(ABORT, 'poison'); END`)
 	if err != nil {
 		t.Fatal(err)

@@ -148,7 +148,7 @@ func testCloseWhileAppending(t *testing.T, l Log) {
 		<-first
 	}
 	go func() {
-		for range first { //nolint:revive // drain
+		for range first { // drain
 		}
 	}()
 	if err := s.Close(); err != nil {

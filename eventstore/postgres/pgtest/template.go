@@ -73,7 +73,7 @@ func copyTemplate(bin, data string) error {
 // test binaries that do so at once one wins and nobody sees a half-made one.
 func makeTemplate(bin, root, template string) error {
 	aside := filepath.Join(root, "new-"+strconv.Itoa(os.Getpid()))
-	defer os.RemoveAll(aside) //nolint:errcheck // gone already if all went well
+	defer os.RemoveAll(aside)
 	err := run(command(filepath.Join(bin, "initdb"), "-D", aside, "-U", "postgres", "-A", "trust", "-E", "UTF8",
 		"--locale=C", "--wal-segsize=1", "--no-sync", "--no-instructions"))
 	if err != nil {
