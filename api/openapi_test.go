@@ -29,7 +29,7 @@ type document struct {
 		Schemas         map[string]json.RawMessage
 		SecuritySchemes map[string]any
 	}
-	raw []byte
+	resolved map[string]*jsonschema.Resolved // by text
 }
 
 type operation struct {
@@ -55,24 +55,34 @@ type media struct {
 
 func readDocument(t *testing.T, s *apitest.Server) *document {
 	t.Helper()
-	d := &document{raw: s.Do(t, "GET", "/openapi.json", nil).Body}
-	if err := json.Unmarshal(d.raw, d); err != nil {
+	d := &document{resolved: map[string]*jsonschema.Resolved{}}
+	if err := json.Unmarshal(s.Do(t, "GET", "/openapi.json", nil).Body, d); err != nil {
 		t.Fatal(err)
 	}
 	return d
 }
 
-// schema resolves a schema of the document, with all that it refers to.
+var schemaRef = regexp.MustCompile(`#/components/schemas/(\w+)`)
+
+// schema resolves a schema of the document, with what it refers to.
 func (d *document) schema(t *testing.T, raw json.RawMessage) *jsonschema.Resolved {
 	t.Helper()
-	moved := func(b []byte) json.RawMessage {
-		return bytes.ReplaceAll(b, []byte("#/components/schemas/"), []byte("#/$defs/"))
+	if r := d.resolved[string(raw)]; r != nil {
+		return r
 	}
 	defs := map[string]json.RawMessage{}
-	for name, s := range d.Components.Schemas {
-		defs[name] = moved(s)
+	var move func(json.RawMessage) json.RawMessage
+	move = func(b json.RawMessage) json.RawMessage {
+		for _, m := range schemaRef.FindAllSubmatch(b, -1) {
+			if name := string(m[1]); defs[name] == nil {
+				defs[name] = json.RawMessage("{}") // being moved
+				defs[name] = move(d.Components.Schemas[name])
+			}
+		}
+		return schemaRef.ReplaceAll(b, []byte("#/$$defs/$1"))
 	}
-	root, err := json.Marshal(map[string]any{"$defs": defs, "allOf": []any{moved(raw)}})
+	moved := move(raw)
+	root, err := json.Marshal(map[string]any{"$defs": defs, "allOf": []any{moved}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,6 +94,7 @@ func (d *document) schema(t *testing.T, raw json.RawMessage) *jsonschema.Resolve
 	if err != nil {
 		t.Fatalf("%v in %s", err, raw)
 	}
+	d.resolved[string(raw)] = r
 	return r
 }
 
