@@ -3,7 +3,6 @@ package postgres_test
 import (
 	"context"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -15,31 +14,10 @@ import (
 	"hecate/eventstore/storetest"
 )
 
-// durableURL makes the throw-away server as durable as a real one. The server of
-// HECATE_TEST_POSTGRES_URL is taken as it is.
-func durableURL(b *testing.B) string {
-	b.Helper()
-	url := pgtest.URL(b)
-	if os.Getenv("HECATE_TEST_POSTGRES_URL") != "" {
-		return url
-	}
-	conn, err := pgx.Connect(b.Context(), url)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	for _, sql := range []string{"ALTER SYSTEM SET fsync = on", "ALTER SYSTEM SET full_page_writes = on", "SELECT pg_reload_conf()"} {
-		if _, err := conn.Exec(b.Context(), sql); err != nil {
-			b.Fatal(err)
-		}
-	}
-	return url
-}
-
 func BenchmarkAppend(b *testing.B) {
 	for _, writers := range []int{1, 16, 64, 256} {
 		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
-			url := durableURL(b)
+			url := pgtest.DurableURL(b)
 			s, err := postgres.Open(b.Context(), postgres.Options{URL: url})
 			if err != nil {
 				b.Fatal(err)

@@ -10,9 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/eventstore"
+	"hecate/eventstore/postgres"
+	"hecate/eventstore/postgres/pgtest"
 	"hecate/eventstore/sqlite"
 	"hecate/runtime/model"
 )
@@ -53,6 +57,17 @@ func BenchmarkRoundSQLite(b *testing.B) {
 	benchmarkRounds(b, store, floor)
 }
 
+// BenchmarkRoundPostgres is the same over PostgreSQL, beside one raw insert there.
+func BenchmarkRoundPostgres(b *testing.B) {
+	url := pgtest.DurableURL(b)
+	floor := rawInsertPostgres(b, url)
+	store, err := postgres.Open(b.Context(), postgres.Options{URL: url})
+	if err != nil {
+		b.Fatal(err)
+	}
+	benchmarkRounds(b, store, floor)
+}
+
 func benchmarkRounds(b *testing.B, store eventstore.Store, floor time.Duration) {
 	defer store.Close()
 	var at10, at300, all []time.Duration
@@ -83,6 +98,21 @@ func benchmarkRounds(b *testing.B, store eventstore.Store, floor time.Duration) 
 	b.ReportMetric(0, "ns/op")
 }
 
+func rawInsertPostgres(b *testing.B, url string) time.Duration {
+	conn, err := pgx.Connect(b.Context(), url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(b.Context()))
+	if _, err := conn.Exec(b.Context(), `CREATE TABLE raw (id bigserial PRIMARY KEY, data bytea)`); err != nil {
+		b.Fatal(err)
+	}
+	return medianOf(b, func(data []byte) error {
+		_, err := conn.Exec(b.Context(), `INSERT INTO raw (data) VALUES ($1)`, data)
+		return err
+	})
+}
+
 // rawInsert is the median time of one durable insert of a round's bytes.
 func rawInsert(b *testing.B, path string) time.Duration {
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)")
@@ -94,11 +124,19 @@ func rawInsert(b *testing.B, path string) time.Duration {
 	if _, err := db.Exec(`CREATE TABLE t (id INTEGER PRIMARY KEY, data BLOB)`); err != nil {
 		b.Fatal(err)
 	}
+	return medianOf(b, func(data []byte) error {
+		_, err := db.Exec(`INSERT INTO t (data) VALUES (?)`, data)
+		return err
+	})
+}
+
+// medianOf is the median time of inserting about as many bytes as a round writes.
+func medianOf(b *testing.B, insert func([]byte) error) time.Duration {
 	var took []time.Duration
 	data := make([]byte, 1024)
 	for range 200 {
 		began := time.Now()
-		if _, err := db.Exec(`INSERT INTO t (data) VALUES (?)`, data); err != nil {
+		if err := insert(data); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(began))

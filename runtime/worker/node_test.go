@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"log/slog"
+	"os"
 	"testing"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/eventstore"
+	"hecate/eventstore/postgres/pgtest"
 	"hecate/eventstore/sqlite"
 	"hecate/runtime/model"
 	"hecate/runtime/model/scripted"
@@ -26,7 +28,7 @@ import (
 
 func TestMain(m *testing.M) {
 	process.SuperviseIfAsked()
-	m.Run()
+	os.Exit(pgtest.Main(m))
 }
 
 // node is a log in memory, a scripted model over HTTP and the real tools.
