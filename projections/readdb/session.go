@@ -82,13 +82,13 @@ func (s *session) drop() {
 	s.forget()
 	// A connection in an unknown state must not go back to the pool.
 	s.conn.Raw(func(any) error { return driver.ErrBadConn }) //nolint:errcheck // it is given up
-	s.conn.Close()                                           //nolint:errcheck // it is given up
+	s.conn.Close()
 	s.conn = nil
 }
 
 func (s *session) forget() {
 	for _, stmt := range s.statements {
-		stmt.Close() //nolint:errcheck // nothing depends on it any more
+		stmt.Close()
 	}
 	clear(s.statements)
 }

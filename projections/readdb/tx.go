@@ -89,7 +89,7 @@ func (t *Tx) Query(ctx context.Context, query string, scan func(*sql.Rows) error
 	if err != nil {
 		return t.note(err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells
+	defer rows.Close()
 	for rows.Next() {
 		if err := scan(rows); err != nil {
 			return err

@@ -168,7 +168,8 @@ func clean(ctx context.Context, db *readdb.DB, m Model, live int64) error {
 	})
 	for _, c := range all {
 		own := c.version == m.Version()
-		if own && c.generation == live || !db.Single() && !(own && c.stage == stageRetired) {
+		ours := db.Single() || own && c.stage == stageRetired // nobody else can be using it
+		if !ours || own && c.generation == live {
 			continue
 		}
 		build := fmt.Sprintf("%s_v%dg%d", m.Name(), c.version, c.generation)

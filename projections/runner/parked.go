@@ -1,10 +1,12 @@
 package runner
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"hecate/eventstore"
@@ -53,6 +55,19 @@ func readParked(ctx context.Context, tx *readdb.Tx, b *build) error {
 		b.parked[stream] = p
 		return nil
 	}, b.model.Name(), b.model.Version(), b.generation)
+}
+
+// waiting lists the parked streams, those that stopped first first.
+func (b *build) waiting() []Parked {
+	if len(b.parked) == 0 {
+		return nil
+	}
+	out := make([]Parked, 0, len(b.parked))
+	for stream, p := range b.parked {
+		out = append(out, Parked{Stream: stream, Position: p.position, Error: p.cause, Attempts: p.attempts})
+	}
+	slices.SortFunc(out, func(a, b Parked) int { return cmp.Compare(a.Position, b.Position) })
+	return out
 }
 
 // unpark tries each parked stream again up to the build's position: in one

@@ -12,7 +12,6 @@ import (
 	"github.com/ThreeDotsLabs/watermill/message/router/middleware"
 	"golang.org/x/sync/errgroup"
 
-	"hecate/eventstore"
 	"hecate/eventstore/relay"
 )
 
@@ -96,23 +95,22 @@ func (r *Runner) handle(p *projection, m *message.Message) error {
 	if !ok {
 		return errors.New("a message without records")
 	}
-	parked := p.parked.Load()
+	parked := len(*p.parked.Load())
 	err := p.deliver(m.Context(), records)
 	if errors.Is(err, errLost) {
 		return errors.Join(err, r.follow(m.Context(), p))
 	}
-	if now := p.parked.Load(); now > parked {
-		r.warnParked(p, records)
+	if now := *p.parked.Load(); len(now) > parked {
+		r.reportParked(p, now, records[0].Position)
 	}
 	return err
 }
 
-func (r *Runner) warnParked(p *projection, records []eventstore.Record) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for stream, park := range p.live.parked {
-		if park.position >= records[0].Position {
-			r.logger.Error("parked a stream that the read model cannot take", "model", p.model.Name(), "stream", stream, "position", park.position, "error", park.cause)
+// reportParked tells of streams that were parked from a position on.
+func (r *Runner) reportParked(p *projection, streams []Parked, from int64) {
+	for _, s := range streams {
+		if s.Position >= from {
+			r.logger.Error("parked a stream that the read model cannot take", "model", p.model.Name(), "stream", s.Stream, "position", s.Position, "error", s.Error)
 		}
 	}
 }

@@ -38,7 +38,7 @@ type projection struct {
 	live       *build
 	rebuild    sync.Mutex // held by the one rebuild
 	building   atomic.Pointer[Progress]
-	parked     atomic.Int64
+	parked     atomic.Pointer[[]Parked]
 }
 
 // New opens the models' tables. A model whose tables are missing, of another version
@@ -71,7 +71,9 @@ func (p *projection) show() {
 	if p.generation.Swap(p.live.generation) != p.live.generation {
 		p.gate.lower(min(p.gate.get(), p.live.position))
 	}
-	p.parked.Store(int64(len(p.live.parked)))
+	if streams := p.live.waiting(); len(streams) > 0 || p.parked.Load() == nil || len(*p.parked.Load()) > 0 {
+		p.parked.Store(&streams)
+	}
 	p.gate.raise(p.live.position)
 }
 

@@ -72,7 +72,7 @@ func TestPoisonParksItsStream(t *testing.T) {
 			log.Add("b-1", noted{"b2"})
 			wait(t, r, 6)
 			expect(t, r, "a1 b1 b2")
-			if got := status(t, r); got.Parked != 1 {
+			if got := status(t, r); got.Parked != 1 || got.Streams[0].Stream != "a-1" || got.Streams[0].Position != 2 || got.Streams[0].Attempts != 1 {
 				t.Errorf("parked: %+v", got)
 			}
 			stop()
@@ -82,6 +82,9 @@ func TestPoisonParksItsStream(t *testing.T) {
 			log.Add("b-1", noted{"b3"})
 			wait(t, r, 7)
 			expect(t, r, "a1 b1 b2 b3")
+			if got := status(t, r); got.Parked != 1 || got.Streams[0].Attempts != 2 {
+				t.Errorf("after another try: %+v", got)
+			}
 			stop()
 
 			r = open(t, log, db, notes{}) // repaired

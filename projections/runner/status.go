@@ -9,11 +9,20 @@ import (
 type Status struct {
 	Model      string    `json:"model"`
 	Version    int64     `json:"version"`
-	Generation int64     `json:"generation"`           // counts builds of this version
-	Position   int64     `json:"position"`             // everything up to here is visible
-	Lag        int64     `json:"lag"`                  // records of the log after that
-	Parked     int64     `json:"parked"`               // streams that the model could not take
+	Generation int64     `json:"generation"` // counts builds of this version
+	Position   int64     `json:"position"`   // everything up to here is visible
+	Lag        int64     `json:"lag"`        // records of the log after that
+	Parked     int64     `json:"parked"`     // streams that the model could not take
+	Streams    []Parked  `json:"parked_streams,omitempty"`
 	Rebuilding *Progress `json:"rebuilding,omitempty"` // a build beside the visible one
+}
+
+// Parked is a stream that a model could not take. It gets another try at each start.
+type Parked struct {
+	Stream   string `json:"stream"`
+	Position int64  `json:"position"` // of the first event that is not in the rows
+	Error    string `json:"error"`
+	Attempts int64  `json:"attempts"`
 }
 
 // Progress is how far a rebuild has come.
@@ -31,10 +40,10 @@ func (r *Runner) Status(ctx context.Context) ([]Status, error) {
 	}
 	out := make([]Status, len(r.models))
 	for i, p := range r.models {
-		position := p.gate.get()
+		position, parked := p.gate.get(), *p.parked.Load()
 		out[i] = Status{
 			Model: p.model.Name(), Version: p.model.Version(), Generation: p.generation.Load(),
-			Position: position, Lag: max(head-position, 0), Parked: p.parked.Load(), Rebuilding: p.building.Load(),
+			Position: position, Lag: max(head-position, 0), Parked: int64(len(parked)), Streams: parked, Rebuilding: p.building.Load(),
 		}
 	}
 	return out, nil

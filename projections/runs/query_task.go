@@ -145,8 +145,11 @@ func (q query) showTask(ctx context.Context, t *foundTask) (projections.Task, er
 		to   *string
 		from *event.Text
 	}{
-		{&it.Prompt, &d.Prompt}, {&it.SystemPrompt, &d.SystemPrompt}, {&it.ShellCommand, &d.ShellCommand},
-		{&it.GitCommand, &d.GitCommand}, {&it.FileContent, &d.FileContent},
+		{&it.Prompt, &d.Prompt},
+		{&it.SystemPrompt, &d.SystemPrompt},
+		{&it.ShellCommand, &d.ShellCommand},
+		{&it.GitCommand, &d.GitCommand},
+		{&it.FileContent, &d.FileContent},
 	} {
 		var err error
 		if *text.to, err = q.text(ctx, *text.from); err != nil {
