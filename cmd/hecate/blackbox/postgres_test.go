@@ -1,0 +1,51 @@
+//go:build linux
+
+package blackbox_test
+
+import (
+	"testing"
+
+	"hecate/eventstore/postgres/pgtest"
+)
+
+func onPostgres(url string) []string {
+	return []string{"HECATE_BACKEND=postgres", "HECATE_POSTGRES_URL=" + url}
+}
+
+// What matters most holds on PostgreSQL too.
+func TestPostgres(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	s := serve(t, append(onPostgres(url), "HECATE_TASK_APPROVAL_POLICIES=")...)
+	direct := s.begin(t, sh("echo out"))
+	direct.becomes(t, "completed")
+	equal(t, "history", direct.history(t), "run.created run.queued run.started tool.invoked tool.started tool.shell.command "+
+		"tool.shell.output_chunk tool.shell.exited tool.completed run.finished")
+	odd := "nul\x00 and \uFFFD, é"
+	equal(t, "odd text", s.post(t, direct.path()+"/events", args{"note": odd}).str("data", "note"), odd)
+
+	crashDuringACommand(t, s)
+	before := len(pages(t, s.client, "limit=500"))
+	s.crash(t)
+	equal(t, "events after a crash", len(pages(t, s.client, "limit=500")), before)
+}
+
+func TestPostgresApprovals(t *testing.T) {
+	t.Parallel()
+	crashWhileAnApprovalWaits(t, serve(t, append(onPostgres(pgtest.URL(t)), "HECATE_TASK_APPROVAL_POLICIES=UNSET")...))
+}
+
+// A second process serves the same log, and takes over the work when the first dies.
+func TestPostgresTakeover(t *testing.T) {
+	t.Parallel()
+	url := pgtest.URL(t)
+	first := serve(t, onPostgres(url)...)
+	second := serve(t, append(onPostgres(url), "PROVIDER_FAKE_BASE_URL="+first.model.url)...)
+	r, c := first.agentRun(t, []reply{{Hang: true}, says("done")})
+	c.awaitRequests(t, 1)
+	there := run{second, r.task, r.id}
+	equal(t, "seen by the other process", there.becomes(t, "running").str("id"), r.id)
+	first.kill()
+	there.becomes(t, "completed")
+	equal(t, "requests", c.count(), 2)
+}
