@@ -22,8 +22,8 @@ const (
 
 	// Waking all streams costs time for each. News that follows shortly on other news
 	// waits this long per stream, so that many streams get larger pieces, not later ones.
-	gapPerStream = 30 * time.Microsecond
-	gapMax       = 50 * time.Millisecond
+	gapPerStream = 50 * time.Microsecond
+	gapMax       = 100 * time.Millisecond
 )
 
 // Hub follows the log once for all open streams, and encodes every event once. It
