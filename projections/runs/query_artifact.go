@@ -6,11 +6,8 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
-	"encoding/json"
 	"slices"
-	"strconv"
 
-	"hecate/domain/fault"
 	"hecate/domain/run"
 	"hecate/projections"
 )
@@ -230,103 +227,6 @@ func (q query) content(ctx context.Context, r foundRun, a artifactRow, parts []p
 			return nil, err
 		}
 		out = append(out, body...)
-	}
-	return out, nil
-}
-
-func (q query) messageText(ctx context.Context, of int64, version string) ([]byte, error) {
-	number, err := strconv.ParseInt(version, 10, 64)
-	if err != nil {
-		return nil, err
-	}
-	found, err := list(ctx, q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 AND version = $2 ORDER BY idx`, scanMessage, of, number)
-	if err != nil || len(found) == 0 {
-		return nil, err
-	}
-	text, err := q.text(ctx, found[0].Content)
-	return []byte(text), err
-}
-
-func scanMessage(rows *sql.Rows) (m run.Message, err error) {
-	err = scanDoc(rows, &m)
-	return m, err
-}
-
-// Conversation returns the messages of a run in order, with what has arrived of an
-// answer that is under way. A run without a conversation is a not-found fault.
-func (v *Views) Conversation(ctx context.Context, taskID, runID string) ([]projections.Message, error) {
-	return view(ctx, v, func(q query) ([]projections.Message, error) {
-		r, err := q.run(ctx, taskID, runID)
-		if err != nil {
-			return nil, err
-		}
-		if r.doc.Talk == nil {
-			return nil, fault.NotFound("not_found", "task run has no conversation")
-		}
-		return q.messages(ctx, r)
-	})
-}
-
-// conversation is the artifact that is put together from the messages.
-func (q query) conversation(ctx context.Context, r foundRun, bodies bool) (projections.Artifact, error) {
-	description := "Agent loop conversation snapshot before the first model call"
-	if r.doc.Call > 0 {
-		description = "Agent loop conversation snapshot after model call " + strconv.FormatInt(r.doc.Call, 10)
-	}
-	item := projections.Artifact{
-		ID: run.ConversationID(r.item.ID), TaskID: r.item.TaskID, RunID: r.item.ID, Kind: "agent_conversation",
-		Name: "agent-conversation.json", Description: description, MIMEType: "application/json", StorageKind: "inline",
-		Status: r.doc.Talk.Status, CreatedAt: projections.FormatTime(r.doc.Talk.CreatedAt),
-		RequestID: r.item.RequestID, TraceID: r.item.TraceID, Position: r.doc.Talk.Pos,
-	}
-	if !bodies {
-		return item, nil
-	}
-	messages, err := q.messages(ctx, r)
-	if err != nil {
-		return item, err
-	}
-	content, err := json.Marshal(messages)
-	if err == nil {
-		setContent(&item, content)
-	}
-	return item, err
-}
-
-func (q query) messages(ctx context.Context, r foundRun) ([]projections.Message, error) {
-	found, err := list(ctx, q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 ORDER BY idx`, scanMessage, r.pos)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]projections.Message, 0, len(found)+1)
-	for _, m := range found {
-		shown, err := q.message(ctx, m)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, shown)
-	}
-	if r.doc.Talk.Status == "streaming" {
-		if text, ok := q.v.partial(ctx, r.item.ID); ok && text != "" {
-			out = append(out, projections.Message{Role: string(run.RoleAssistant), Content: text})
-		}
-	}
-	return out, nil
-}
-
-func (q query) message(ctx context.Context, m run.Message) (out projections.Message, err error) {
-	out.Role, out.ToolCallID, out.ToolError = string(m.Role), m.ToolCallID, m.ToolError
-	if out.Content, err = q.text(ctx, m.Content); err != nil {
-		return out, err
-	}
-	for _, c := range m.ToolCalls {
-		arguments, err := q.text(ctx, c.Arguments)
-		if err != nil {
-			return out, err
-		}
-		out.ToolCalls = append(out.ToolCalls, projections.MessageToolCall{
-			ID: c.ID, Type: "function", Function: projections.MessageFunction{Name: c.Name, Arguments: arguments},
-		})
 	}
 	return out, nil
 }
