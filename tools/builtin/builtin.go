@@ -12,7 +12,7 @@ import (
 // All returns the tools that a model is offered, in the order of the catalogue.
 func All() []tools.Tool {
 	return []tools.Tool{
-		shellExec, gitExec, fileWrite, fileEdit, readFile, grep, glob, listDir, gitStatus, gitDiff, applyPatch,
+		shellExec, gitExec, fileWrite, fileEdit, readFile, grep, glob, artifactRead, listDir, gitStatus, gitDiff, applyPatch,
 	}
 }
 
