@@ -25,21 +25,36 @@ const (
 // prepared says that this executable can be started as a supervisor.
 var prepared atomic.Bool
 
-// SuperviseIfAsked turns the process into the supervisor of one command if Run
-// started it as such, and does not return then. Call it first in main, and in
-// TestMain of every package whose tests run commands.
-func SuperviseIfAsked() {
-	if len(os.Args) < 3 || os.Args[0] != supervisorName {
-		if path, err := os.Executable(); err == nil {
-			executable.path = path
-			executable.info, _ = os.Stat(path)
-		}
-		prepared.Store(true)
-		return
+// Every command waits for its supervisor to begin. To do so in main would be soon
+// enough for correctness; but the rest of the program's packages, which are
+// initialised after this one, take several milliseconds to get there.
+func init() {
+	if asked() {
+		becomeSupervisor()
 	}
+}
+
+func asked() bool { return len(os.Args) >= 3 && os.Args[0] == supervisorName }
+
+func becomeSupervisor() {
 	// A parent-death signal is tied to the thread that forks: this one lives as long as the process.
 	runtime.LockOSThread()
 	os.Exit(supervise(os.Args[1], os.Args[2:]))
+}
+
+// SuperviseIfAsked turns the process into the supervisor of one command if Run
+// started it as such, and does not return then. Call it first in main, and in
+// TestMain of every package whose tests run commands: it says that this program
+// may be started again without doing anything else.
+func SuperviseIfAsked() {
+	if asked() {
+		becomeSupervisor()
+	}
+	if path, err := os.Executable(); err == nil {
+		executable.path = path
+		executable.info, _ = os.Stat(path)
+	}
+	prepared.Store(true)
 }
 
 // supervise starts path with argv and stays until it and all its descendants are gone.
