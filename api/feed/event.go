@@ -92,9 +92,9 @@ func newItem(r *eventstore.Record, taskID, runID, typ string, data json.RawMessa
 
 func formatTime(t time.Time) string { return projections.FormatTime(t) }
 
-// RunOf returns the run that a stream is about; ok is false for streams that are
+// runOf returns the run that a stream is about; ok is false for streams that are
 // not in the public feed.
-func RunOf(stream string) (runID string, ok bool) {
+func runOf(stream string) (runID string, ok bool) {
 	for _, prefix := range []string{"run-", "external-"} {
 		if id, ok := strings.CutPrefix(stream, prefix); ok {
 			return id, true

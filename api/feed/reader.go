@@ -31,14 +31,6 @@ type Reader struct {
 // NewReader returns a reader of log.
 func NewReader(log Log) *Reader { return &Reader{log: log, dir: newDirectory(log)} }
 
-// TaskOf returns the task of a run, "" if there is no such run.
-func (r *Reader) TaskOf(ctx context.Context, runID string) (string, error) {
-	return r.dir.taskOf(ctx, runID)
-}
-
-// Head returns the position of the newest record of the log.
-func (r *Reader) Head(ctx context.Context) (int64, error) { return r.log.Head(ctx) }
-
 // Run returns up to limit events of a run after a sequence, the caller's among them.
 func (r *Reader) Run(ctx context.Context, runID string, after int64, limit int) ([]*Item, error) {
 	m := merge{log: r.log, after: after, limit: limit}
@@ -112,7 +104,7 @@ func (r *Reader) items(ctx context.Context, p *presenter, records []eventstore.R
 
 // item returns nil for what is not public, not chosen or deleted.
 func (r *Reader) item(ctx context.Context, p *presenter, rec *eventstore.Record, f Filter, v visibility) (*Item, error) {
-	runID, ok := RunOf(rec.Stream)
+	runID, ok := runOf(rec.Stream)
 	if !ok {
 		return nil, nil
 	}
