@@ -42,7 +42,7 @@ func TestShellExecResults(t *testing.T) {
 		{args{"command": "ls", "working_directory": "inner"}, "status=completed\n--- stdout ---\nf\n--- stderr ---\n", "", 0},
 		{args{"command": "ls", "working_directory": "gone"}, "status=failed\nerror=working directory \"gone\": not found\n--- stdout ---\n--- stderr ---\n", "shell_command_failed", -1},
 		{args{"command": "ls", "working_directory": ".."}, "status=failed\nerror=sandbox policy denied: path \"..\" escapes allowed root \"" + w.Dir + "\"\n--- stdout ---\n--- stderr ---\n", "sandbox_policy_denied", -1},
-		{args{"command": "ls", "working_directory": "outer"}, "status=failed\nerror=sandbox policy denied: path \"outer\" escapes allowed root \"" + w.Dir + "\"\n--- stdout ---\n--- stderr ---\n", "sandbox_policy_denied", -1},
+		{args{"command": "ls", "working_directory": "outer"}, "status=failed\nerror=sandbox policy denied: path \"outer\" escapes allowed root \"" + w.Dir + "\": \"outer\" is a link to \"/\"\n--- stdout ---\n--- stderr ---\n", "sandbox_policy_denied", -1},
 		{args{"command": "curl http://x.y"}, "status=failed\nerror=sandbox policy denied: network access is disabled\n--- stdout ---\n--- stderr ---\n", "sandbox_policy_denied", -1},
 		{args{"command": "printf '\\377'"}, "status=completed\n--- stdout ---\n\uFFFD\n--- stderr ---\n", "", 0},
 	} {

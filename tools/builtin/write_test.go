@@ -323,6 +323,9 @@ func TestWritesThroughLinks(t *testing.T) {
 		if err != nil || len(left) != 1 || string(secret) != "TOP\n" || w.Read(".git/config") != "c\n" {
 			t.Errorf("outside: %v %v %q, config %q", left, err, secret, w.Read(".git/config"))
 		}
+		if r := w.Call(tool(t, "file_write"), args{"path": "dangling", "content": ""}); r.Text != failedText(`sandbox policy denied: path "dangling" escapes allowed root "`+w.Env.RootPath+`": "dangling" is a link to "../outside/none"`) {
+			t.Error(r.Text)
+		}
 		for _, path := range []string{"inner/a", "absolute/b", filepath.Join(w.Dir, "inner/c"), filepath.Join(w.Env.RootPath, "inner/d")} {
 			r := w.Call(tool(t, "file_write"), args{"path": path, "content": "x"})
 			if r.Error || w.Read("sub/"+filepath.Base(path)) != "x" || patches(r)[0].Path != filepath.Join(w.Env.RootPath, "sub", filepath.Base(path)) {

@@ -163,16 +163,17 @@ func follow(root *os.Root, rootPath, rel, name string) (string, error) {
 		}
 		rest := strings.TrimPrefix(rel[len(at):], "/")
 		var ok bool
+		to := target
 		if path.IsAbs(target) {
-			target, ok = inside(rootPath, target)
+			to, ok = inside(rootPath, target)
 		} else {
-			target = path.Join(path.Dir(at), target)
-			ok = filepath.IsLocal(target)
+			to = path.Join(path.Dir(at), target)
+			ok = filepath.IsLocal(to)
 		}
 		if !ok {
-			return "", sandbox.Escapes(name, rootPath)
+			return "", &sandbox.Denied{Reason: fmt.Sprintf("path %q escapes allowed root %q: %q is a link to %q", name, rootPath, at, target)}
 		}
-		rel = path.Join(target, rest)
+		rel = path.Join(to, rest)
 	}
 	return "", fmt.Errorf("path %q goes through too many symbolic links", name)
 }
