@@ -3,7 +3,9 @@
 package blackbox_test
 
 import (
+	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +68,37 @@ func checkCancelled(t *testing.T, r run) {
 	again := r.cancel(t)
 	equal(t, "a second cancel", again.String(), r.now(t).String())
 	equal(t, "events after it", len(ofType(r.events(t), "run.cancelled")), 1)
+}
+
+// Whenever a cancel comes, nothing of the run stays open or goes on.
+func TestCancelAtRandomMoments(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	const rounds, lanes = 32, 4
+	ended := atOnce(lanes, func(lane int) (all []run) {
+		for round := lane; round < rounds; round += lanes {
+			c := s.model.script(asks(shell("c1", "echo a"), shell("c2", nap(90)), shell("c3", "echo c")), says("done"))
+			task := s.mustPost(t, api+"/tasks", agent(c)).str("id")
+			r := run{s, task, s.mustPost(t, api+"/tasks/"+task+"/start", nil).str("id")}
+			time.Sleep(time.Duration(rand.IntN(150)) * time.Millisecond)
+			equal(t, "answer", s.mustPost(t, r.path()+"/cancel", nil).str("status"), "cancelled")
+			all = append(all, r)
+		}
+		return all
+	})
+	for _, r := range slices.Concat(ended...) {
+		equal(t, "run", r.now(t).str("status"), "cancelled")
+		eventually(t, "its steps are settled", func() bool {
+			return !slices.ContainsFunc(r.steps(t), func(d doc) bool { return d.str("status") == "running" })
+		})
+		for _, a := range r.artifacts(t) {
+			if a.str("status") == "streaming" {
+				t.Errorf("artifact %s is still streaming", a.str("name"))
+			}
+		}
+		equal(t, "run.cancelled", len(ofType(r.events(t), "run.cancelled")), 1)
+	}
+	eventually(t, "no sleep is left", func() bool { return len(processesWith("cmdline", "sleep\x0090.")) == 0 })
 }
 
 // Cancelling during a model call ends the call at the provider.
