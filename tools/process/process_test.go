@@ -21,7 +21,10 @@ import (
 func TestMain(m *testing.M) {
 	process.SuperviseIfAsked()
 	if dir := os.Getenv("HECATE_TEST_SERVER"); dir != "" {
-		process.Run(context.Background(), process.Command{Argv: []string{"sh", "-c", os.Getenv("HECATE_TEST_COMMAND")}, Dir: dir})
+		process.Run(context.Background(), process.Command{
+			Argv: []string{"sh", "-c", os.Getenv("HECATE_TEST_COMMAND")}, Dir: dir,
+			Output: func(_ string, data []byte) error { _, err := os.Stdout.Write(data); return err },
+		})
 		return
 	}
 	os.Exit(m.Run())
@@ -119,6 +122,34 @@ func TestEnvironmentHoldsNothingOfTheServer(t *testing.T) {
 		if !slices.ContainsFunc(process.Environ(), func(v string) bool { return strings.HasPrefix(v, n+"=") }) && n != "PWD" && n != "OLDPWD" && n != "_" && n != "SHLVL" {
 			t.Errorf("the command sees %s", n)
 		}
+	}
+}
+
+// A command finds the server above its supervisor; what the server was given in
+// its environment stays closed to it, unless it runs as root.
+func TestTheServersEnvironmentIsClosed(t *testing.T) {
+	dir := t.TempDir()
+	program := filepath.Join(dir, "server")
+	content, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(program, content, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	server := exec.Command(program)
+	if os.Getuid() == 0 {
+		if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		server.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	}
+	server.Dir = dir
+	server.Env = append(os.Environ(), "PROVIDER_API_KEY=s3cret", "HECATE_TEST_SERVER="+dir,
+		`HECATE_TEST_COMMAND=server=$(cut -d" " -f4 /proc/$PPID/stat); id -u; tr "\0" " " </proc/$server/cmdline; cat /proc/$server/environ 2>&1`)
+	out, err := server.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), program) || strings.Contains(string(out), "s3cret") || !strings.Contains(string(out), "ermission denied") {
+		t.Errorf("%v: %q", err, out)
 	}
 }
 

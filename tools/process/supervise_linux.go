@@ -46,10 +46,14 @@ func becomeSupervisor() {
 // started it as such, and does not return then. Call it first in main, and in
 // TestMain of every package whose tests run commands: it says that this program
 // may be started again without doing anything else.
+//
+// It also closes this process's environment and memory to its commands, which run
+// as the same user and could read them below /proc. Against root that is no help.
 func SuperviseIfAsked() {
 	if asked() {
 		becomeSupervisor()
 	}
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	if path, err := os.Executable(); err == nil {
 		executable.path = path
 		executable.info, _ = os.Stat(path)
