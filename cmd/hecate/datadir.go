@@ -7,8 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
+	"hecate/domain/clock"
 	"hecate/domain/ident"
 )
 
@@ -41,7 +41,7 @@ func hostID(dir string) (string, error) {
 // writeRuntimeFile tells clients of this machine where the server is.
 func writeRuntimeFile(dir, baseURL, address string) error {
 	return writeJSON(filepath.Join(dir, runtimeFile), map[string]any{
-		"base_url": baseURL, "listen_addr": address, "pid": os.Getpid(), "updated_unix": time.Now().Unix(),
+		"base_url": baseURL, "listen_addr": address, "pid": os.Getpid(), "updated_unix": clock.System{}.Now().Unix(),
 	})
 }
 

@@ -1,6 +1,15 @@
 package main
 
-import "hecate/runtime/model/scripted"
+import (
+	"bytes"
+
+	"hecate/runtime/model/scripted"
+)
+
+const (
+	turnAfterTests = 3                         // the reply that has seen the test run
+	demoPassed     = `ok  \texample.com/stats` // as it stands in the request's JSON
+)
 
 // demoScript is the model of the demo: what a good one would say and do here. Its
 // prices are invented and sent the way providers send theirs.
@@ -9,7 +18,7 @@ func demoScript(testCommand string) *scripted.Server {
 		return scripted.Reply{Text: text, Calls: calls, Usage: &[2]int64{in, out}, Cost: &costMicroUSD, DelayMS: 300}
 	}
 	type args = map[string]any
-	return scripted.New(scripted.Script{ByTurn: true, Replies: []scripted.Reply{
+	replies := []scripted.Reply{
 		reply("First I look at the package and at what its test expects.", 1184, 96, 2_310,
 			scripted.ToolCall("call_1", "list_dir", args{"path": "."}),
 			scripted.ToolCall("call_2", "read_file", args{"path": "median.go"}),
@@ -21,5 +30,14 @@ func demoScript(testCommand string) *scripted.Server {
 		reply("They pass. A last look at the whole change.", 2034, 38, 3_180,
 			scripted.ToolCall("call_6", "git_diff", args{})),
 		reply("The tests pass now. Median took the upper of the two middle values when their number is even; it returns their mean now, as its comment says. Only median.go changed.", 2260, 64, 3_730),
+	}
+	failed := reply("The change is made, but the test run did not pass here; its output is above. I stop, so that you can look into it.", 2034, 38, 3_180)
+	return scripted.New(scripted.Script{ByTurn: true, Func: func(n int, r scripted.Request) scripted.Reply {
+		switch {
+		case n >= len(replies) || n == turnAfterTests && !bytes.Contains(r.Body, []byte(demoPassed)):
+			return failed
+		default:
+			return replies[n]
+		}
 	}})
 }

@@ -175,10 +175,9 @@ func (f *follower) status() {
 		return
 	}
 	what, since := f.live.Waiting()
-	if what == "" {
-		return
+	if seconds := int(time.Since(since).Seconds()); what != "" && seconds > 0 {
+		f.out.Status(fmt.Sprintf("… %s  %ds", what, seconds))
 	}
-	f.out.Status(fmt.Sprintf("… %s  %s", what, show.Duration(time.Since(since).Truncate(time.Second))))
 }
 
 // cancelRun asks the server to cancel; the run.cancelled event ends the following.

@@ -76,7 +76,7 @@ func collect(t *testing.T, c *client.Client, after, last int64) {
 // Wherever a connection breaks, the reader goes on with the event that follows the
 // last complete one: none is lost, none comes twice.
 func TestConnectionCutAtEveryByte(t *testing.T) {
-	const last = 6
+	const last = 3
 	for _, newline := range []string{"\n", "\r\n", "\r"} {
 		whole := stream(0, last, newline)
 		for cut := range len(whole) + 1 {

@@ -151,7 +151,7 @@ var verbs = map[string]string{
 
 func (l *Live) changed(d toolCall) {
 	verb := verbs[d.Operation]
-	if verb == "" {
+	if verb == "" || d.Name == "file_edit" && d.Operation == "write" {
 		verb = "changed"
 	}
 	l.settled[d.ID] = true
