@@ -135,12 +135,10 @@ func (g *Guard) crossSite(r *http.Request) bool {
 	return !g.origins[strings.ToLower(r.Header.Get("Origin"))]
 }
 
-// browserTyped reports whether a browser sends one of the bodies that a page may
-// send anywhere without asking first.
+// browserTyped reports whether the body is of a type that a page may send anywhere
+// without asking first. Old browsers send such forms without an Origin, so its
+// absence proves nothing.
 func browserTyped(r *http.Request) bool {
-	if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
-		return false
-	}
 	for _, ct := range r.Header.Values("Content-Type") {
 		media, _, err := mime.ParseMediaType(ct)
 		if err != nil {

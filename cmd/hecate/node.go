@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"path/filepath"
 	"time"
 
 	"github.com/google/uuid"
@@ -85,7 +86,10 @@ func (n *node) open(ctx context.Context) error {
 		Store: n.stores.log, Clock: clock.System{}, NewID: newEventID, NewSalt: newSalt,
 		Policies: n.config.Policies, ModelCallsMax: n.config.ModelCallsMax,
 	}
-	settings := toolSettings(n.config)
+	settings, err := toolSettings(n.config)
+	if err != nil {
+		return err
+	}
 	n.pool = worker.New(worker.Config{
 		Executor: executor, Store: n.stores.log, Router: providers, Tools: append(builtin.All(), builtin.Direct()...), Settings: settings,
 		Workspaces: workspace.NewManager(n.config.TempDir), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
@@ -195,10 +199,15 @@ func providersOf(c config) (*provider.Set, error) {
 	return provider.New(configs, provider.Options{})
 }
 
-func toolSettings(c config) tools.Settings {
+func toolSettings(c config) (tools.Settings, error) {
 	wrapper, path := sandbox.Detect()
+	data, err := filepath.Abs(c.DataDir)
+	if err != nil {
+		return tools.Settings{}, fmt.Errorf("find the data directory: %w", err)
+	}
 	return tools.Settings{
 		OutputMaxBytes: c.OutputMaxBytes, ShellAllowPrivateIPs: c.ShellAllowPrivateIPs, ShellAllowedHosts: c.ShellAllowedHosts,
 		Wrapper: wrapper, WrapperPath: path,
-	}
+		Hidden: []string{data}, // what the agent runs has no business with the log
+	}, nil
 }
