@@ -111,7 +111,7 @@ func checkAgentRequests(t *testing.T, c *conversation, dir string) {
 	equal(t, "requests", c.count(), 2)
 	asked := c.request(t, 0)
 	want{"model": modelName, "stream": true, "messages": present}.check(t, "request", asked.doc)
-	contains(t, "catalogue", asked.tools(), "shell_exec", "file_write", "file_edit", "read_file", "grep", "glob", "list_dir", "git_status")
+	contains(t, "catalogue", asked.tools(), "shell_exec", "file_write", "file_edit", "read_file", "grep", "glob", "list_dir", "git_status", "git_diff", "artifact_read", "apply_patch")
 	contains(t, "first message", asked.list("messages")[0].str("content"), dir)
 	contains(t, "result", c.request(t, 1).answered(t, "c1")[0], "hello")
 }
