@@ -235,10 +235,25 @@ func TestUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"nonsense"}, {"run"}, {"run", " "}, {"run", "--nonsense", "x"}, {"run", "--provider", "p", "x"}, {"run", "--dir", file, "x"},
-		{"run", "--dir", filepath.Join(dir, "none"), "x"}, {"run", "--budget", "much", "x"}, {"run", "--budget", "0", "x"},
-		{"run", "--budget", "-1", "x"}, {"run", "--timeout", "5", "x"}, {"run", "--timeout=-5s", "x"}, {"run", "--server", "host:80", "x"}, {"run", "-"},
-		{"approve"}, {"approve", "a", "b", "c"}, {"tasks", "--limit=-1"}, {"tasks", "--status", "lost"}, {"projections", "nonsense"},
+		{"nonsense"},
+		{"run"},
+		{"run", " "},
+		{"run", "--nonsense", "x"},
+		{"run", "--provider", "p", "x"},
+		{"run", "--dir", file, "x"},
+		{"run", "--dir", filepath.Join(dir, "none"), "x"},
+		{"run", "--budget", "much", "x"},
+		{"run", "--budget", "0", "x"},
+		{"run", "--budget", "-1", "x"},
+		{"run", "--timeout", "5", "x"},
+		{"run", "--timeout=-5s", "x"},
+		{"run", "--server", "host:80", "x"},
+		{"run", "-"},
+		{"approve"},
+		{"approve", "a", "b", "c"},
+		{"tasks", "--limit=-1"},
+		{"tasks", "--status", "lost"},
+		{"projections", "nonsense"},
 	} {
 		a, out, errs := testApp(t)
 		if code := a.run(args); code != exitUsage || errs.Len() == 0 || out.Len() > 0 {

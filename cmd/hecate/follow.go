@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -121,7 +120,7 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 			f.result.Interrupted = true
 			f.sayIfFailed(f.cancelRun(ctx, "interrupted on the terminal", "cancelling the run; Ctrl-C again leaves at once"))
 		case err := <-f.lost:
-			return fmt.Errorf("the server ended by itself, see hecate.log in its data directory: %w", errors.Join(err, errServerEnded))
+			return endedByItself(err)
 		case <-timeUp:
 			f.sayIfFailed(f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run"))
 		case <-tick.C:
@@ -129,8 +128,6 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 		}
 	}
 }
-
-var errServerEnded = errors.New("server ended")
 
 func (f *follower) readFeed(ctx context.Context, after int64, to chan<- feedItem) {
 	for e, err := range f.server.Events(ctx, f.task, after) {

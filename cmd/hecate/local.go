@@ -90,14 +90,14 @@ func (s *localServer) busy(ctx context.Context) int {
 
 // whileUsed waits until no run of somebody else uses the server, or for Ctrl-C: another
 // hecate run in a second terminal shares a server that it finds.
-func (s *localServer) whileUsed(ctx context.Context, a *app) {
+func (s *localServer) whileUsed(ctx context.Context, a *app) error {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
 	told := false
 	for {
 		n := s.busy(ctx)
 		if n == 0 {
-			return
+			return nil
 		}
 		if !told {
 			told = true
@@ -105,19 +105,30 @@ func (s *localServer) whileUsed(ctx context.Context, a *app) {
 		}
 		select {
 		case <-a.interrupt:
-			return
-		case <-s.lost:
-			return
+			return nil
+		case err := <-s.lost:
+			return endedByItself(err)
 		case <-tick.C:
 		}
 	}
 }
 
 // untilInterrupted keeps the server running for somebody who wants to look around.
-func (s *localServer) untilInterrupted(a *app) {
+func (s *localServer) untilInterrupted(a *app) error {
 	fmt.Fprintf(a.err, "the server stays at %s until Ctrl-C\n", s.BaseURL())
 	select {
 	case <-a.interrupt:
-	case <-s.lost:
+		return nil
+	case err := <-s.lost:
+		return endedByItself(err)
 	}
+}
+
+var errServerEnded = errors.New("the server ended by itself, see hecate.log in its data directory")
+
+func endedByItself(err error) error {
+	if err == nil {
+		return errServerEnded
+	}
+	return fmt.Errorf("%w: %w", errServerEnded, err)
 }

@@ -78,7 +78,9 @@ func (c runCommand) Run(a *app) error {
 	err = c.on(ctx, a, local.Client, local, task)
 	if c.Keep {
 		stop := a.catchInterrupts()
-		local.untilInterrupted(a)
+		if lost := local.untilInterrupted(a); lost != nil {
+			err = lost
+		}
 		stop()
 	}
 	if closeErr := local.close(); closeErr != nil && err == nil {
@@ -212,7 +214,9 @@ func (c runCommand) on(ctx context.Context, a *app, server *client.Client, local
 		return err
 	}
 	if local != nil && !result.left {
-		local.whileUsed(ctx, a)
+		if err := local.whileUsed(ctx, a); err != nil {
+			return err
+		}
 	}
 	return exit(result.ExitCode)
 }

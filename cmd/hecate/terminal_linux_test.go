@@ -59,3 +59,18 @@ func TestTerminalInterrupt(t *testing.T) {
 	}
 	check(t, s.output(), []string{"cancelling the run", "cancelled"})
 }
+
+// The demo asks once.
+func TestTerminalDemo(t *testing.T) {
+	environ, _ := terminalEnviron(t)
+	s := onPTY(t, environ, "demo")
+	s.waitFor(t, "y approve")
+	s.typeIn(t, "y\n")
+	if code := s.exitCode(); code != exitCompleted {
+		t.Fatalf("exit code %d:\n%s", code, s.output())
+	}
+	check(t, s.output(), []string{"The model is scripted", "exited with status 0", "\x1b[32m+\t\treturn (sorted[middle-1] + sorted[middle]) / 2", "with a real model"})
+	if n := strings.Count(s.output(), "y approve"); n != 1 {
+		t.Errorf("it asked %d times", n)
+	}
+}

@@ -188,8 +188,14 @@ func (l *Live) settle(d toolCall) {
 
 // measures are the members of a tool's account that say how much it found, and their nouns.
 var measures = []struct{ member, noun string }{
-	{"bytes_read", "byte"}, {"entry_count", "entry"}, {"matches", "match"}, {"file_count", "file"},
-	{"result_count", "result"}, {"bytes", "byte"}, {"text_size", "byte"}, {"output_bytes", "byte"},
+	{"bytes_read", "byte"},
+	{"entry_count", "entry"},
+	{"matches", "match"},
+	{"file_count", "file"},
+	{"result_count", "result"},
+	{"bytes", "byte"},
+	{"text_size", "byte"},
+	{"output_bytes", "byte"},
 }
 
 func measure(places ...map[string]any) string {
