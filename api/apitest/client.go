@@ -46,7 +46,7 @@ func (s *Server) Do(t testing.TB, method, path string, body any, headers ...stri
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)
 	}
-	defer resp.Body.Close() //nolint:errcheck // read to the end
+	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
 		t.Fatalf("%s %s: %v", method, path, err)

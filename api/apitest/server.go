@@ -93,7 +93,7 @@ func Start(t testing.TB, o Options) *Server {
 
 // background runs f until the returned function is called, which waits for its end.
 func background(t testing.TB, f func(context.Context) error) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background()) //nolint:usetesting // ends in cleanup, after t.Context has
+	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		if err := f(ctx); err != nil && !errors.Is(err, context.Canceled) {

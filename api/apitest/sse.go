@@ -29,7 +29,7 @@ func (s *Stream) Next() (f Frame, err error) {
 	for {
 		line, err := s.r.ReadString('\n')
 		if err != nil {
-			if err == io.EOF && (began || line != "") { //nolint:errorlint // bufio returns it bare
+			if err == io.EOF && (began || line != "") {
 				err = io.ErrUnexpectedEOF
 			}
 			return f, err

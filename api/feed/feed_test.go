@@ -146,10 +146,6 @@ func TestDeletedTaskIsHidden(t *testing.T) {
 	}
 }
 
-type novel struct{}
-
-func (novel) EventType() string { return "run.teleported" }
-
 // What another version of this program wrote is passed on as it is; what cannot be
 // read stops nobody.
 func TestForeignRecords(t *testing.T) {

@@ -34,7 +34,7 @@ func newProxy(t *testing.T, to string) *proxy {
 	if dir == "" {
 		t.Skip("the server at HECATE_TEST_POSTGRES_URL is not on a unix socket")
 	}
-	own, err := os.MkdirTemp("", "proxy") //nolint:usetesting // the path of a socket must be short
+	own, err := os.MkdirTemp("", "proxy")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,11 +50,10 @@ type Pool struct {
 	Config
 	Progress *Progress
 
-	mu     sync.Mutex
-	queue  []string           // run ids, oldest first
-	state  map[string]*holder // queued and active runs
-	wake   chan struct{}      // a run was queued
-	booted bool
+	mu    sync.Mutex
+	queue []string           // run ids, oldest first
+	state map[string]*holder // queued and active runs
+	wake  chan struct{}      // a run was queued
 }
 
 // holder is what the pool knows of a run that is queued or being executed.

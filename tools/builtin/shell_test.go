@@ -105,7 +105,8 @@ func TestShellEventsSayEverything(t *testing.T) {
 	}
 	posture := run.ShellPosture{ToolCallID: "call_1", ToolName: "shell_exec", Kind: "shell", Wrapper: "none", OutputLimitBytes: 4 << 20}
 	want := []event.Payload{
-		run.ToolInvoked{ShellPosture: posture}, run.ToolStarted{ShellPosture: posture},
+		run.ToolInvoked{ShellPosture: posture},
+		run.ToolStarted{ShellPosture: posture},
 		run.ShellCommand{
 			ShellPosture: posture, Argv: []string{"sh", "-lc", "exit 3"}, Command: event.NewText("exit 3"), Dir: w.Dir, EnvKeys: []string{"PATH", "HOME"},
 			SandboxLayer: "none", TimeoutMS: 20000, WorkingDirectory: w.Dir, ToolTimeoutMS: 20000, StepID: "step_1",

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -28,7 +29,7 @@ var prepared atomic.Bool
 // Every command waits for its supervisor to begin. To do so in main would be soon
 // enough for correctness; but the rest of the program's packages, which are
 // initialised after this one, take several milliseconds to get there.
-func init() {
+func init() { //nolint:gochecknoinits // see above
 	if asked() {
 		becomeSupervisor()
 	}
@@ -78,7 +79,8 @@ func supervise(path string, argv []string) int {
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		errno, _ := err.(syscall.Errno)
+		errno := syscall.EINVAL
+		errors.As(err, &errno)
 		return report("failed %d", int(errno))
 	}
 	// The pipes for output belong to the command alone.

@@ -162,8 +162,8 @@ func follow(root *os.Root, rootPath, rel, name string) (string, error) {
 			return rel, nil
 		}
 		rest := strings.TrimPrefix(rel[len(at):], "/")
+		var to string
 		var ok bool
-		to := target
 		if path.IsAbs(target) {
 			to, ok = inside(rootPath, target)
 		} else {

@@ -36,7 +36,7 @@ type dialect interface {
 type output struct {
 	w      http.ResponseWriter
 	server *Server
-	ctx    context.Context // of the request, ends when the client leaves
+	ctx    context.Context //nolint:containedctx // an output lives as long as its request
 	model  string
 	opened bool // anthropic: a text block is open
 }
