@@ -55,7 +55,7 @@ type commandLine struct {
 	Approvals   approvalsCommand   `cmd:"" group:"decide" help:"Show what waits for a person, with every call in full."`
 	Approve     approveCommand     `cmd:"" group:"decide" help:"Allow what an approval asks for."`
 	Reject      rejectCommand      `cmd:"" group:"decide" help:"Refuse what an approval asks for; ends the run."`
-	Serve       serveCommand       `cmd:"" group:"serve" help:"Run the server: API, console and workers."`
+	Serve       serveCommand       `cmd:"" group:"serve" help:"Run the server: API, feeds and workers."`
 	Projections projectionsCommand `cmd:"" group:"serve" help:"Look at the read models, or build them anew."`
 	Version     versionCommand     `cmd:"" group:"serve" help:"Print the version."`
 }

@@ -34,6 +34,7 @@ type config struct {
 	PostgresURL       string        `env:"HECATE_POSTGRES_URL"`
 	DatabaseURL       string        `env:"DATABASE_URL"`
 
+	WorkersEnabled       bool     `env:"HECATE_TASK_WORKERS_ENABLED" envDefault:"true"` // false: serve, but execute nothing
 	Workers              int      `env:"HECATE_TASK_QUEUE_WORKERS" envDefault:"1"`
 	OutputMaxBytes       int64    `env:"HECATE_TASK_MAX_OUTPUT_BYTES" envDefault:"4194304"`
 	ModelCallsMax        int64    `env:"HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS" envDefault:"8"`

@@ -56,7 +56,8 @@ func (f serverFlags) find(ctx context.Context, a *app) (*client.Client, error) {
 }
 
 // reader is connect for commands that only look: without a server they look into
-// the data directory of "hecate run". The returned function ends the looking.
+// the data directory of "hecate run", and go on with nothing that was left open
+// there. The returned function ends the looking.
 func (f serverFlags) reader(ctx context.Context, a *app) (*client.Client, func(), error) {
 	c, err := f.find(ctx, a)
 	if err != nil || c != nil {
@@ -66,7 +67,7 @@ func (f serverFlags) reader(ctx context.Context, a *app) (*client.Client, func()
 		if _, err := os.Stat(filepath.Join(dir, "hecate.db")); err != nil {
 			continue
 		}
-		local, err := a.startLocal(ctx, dir, nil)
+		local, err := a.startLocal(ctx, dir, map[string]string{"HECATE_TASK_WORKERS_ENABLED": "false"})
 		if err != nil {
 			return nil, nil, err
 		}

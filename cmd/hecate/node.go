@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"github.com/google/uuid"
@@ -26,6 +27,12 @@ import (
 	"hecate/tools"
 	"hecate/tools/builtin"
 	"hecate/tools/sandbox"
+)
+
+// How often, and how long apart, a taken address is tried.
+const (
+	listenTries = 10
+	listenPause = 30 * time.Millisecond
 )
 
 // httpDrain is how long requests under way may take when the node ends.
@@ -95,7 +102,7 @@ func (n *node) open(ctx context.Context) error {
 		Workspaces: workspace.NewManager(n.config.TempDir), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
 		Workers: n.config.Workers, NodeID: hostID, Log: n.log,
 	})
-	if n.listener, err = net.Listen("tcp", n.config.Address); err != nil {
+	if n.listener, err = listen(n.config.Address); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	n.api, err = api.New(api.Config{
@@ -110,6 +117,18 @@ func (n *node) open(ctx context.Context) error {
 	return writeRuntimeFile(n.config.DataDir, n.BaseURL(), n.listener.Addr().String())
 }
 
+// listen takes the address. A child that a killed server was just starting holds its
+// socket until its program begins, so a taken address is tried for a moment.
+func listen(address string) (net.Listener, error) {
+	for try := 1; ; try++ {
+		l, err := net.Listen("tcp", address)
+		if err == nil || try == listenTries || !errors.Is(err, syscall.EADDRINUSE) {
+			return l, err
+		}
+		time.Sleep(listenPause)
+	}
+}
+
 // partial is the part of an answer that is still on its way, as queries want it.
 func (n *node) partial(_ context.Context, runID string) (string, bool) {
 	text, version := n.pool.Progress.Partial(runID)
@@ -122,7 +141,9 @@ func (n *node) run(ctx context.Context) {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.models.Run(ctx) })
 	g.Go(func() error { return n.api.Run(ctx) })
-	g.Go(func() error { return n.stores.whileWorker(ctx, n.log, n.pool.Run) })
+	if n.config.WorkersEnabled {
+		g.Go(func() error { return n.stores.whileWorker(ctx, n.log, n.pool.Run) })
+	}
 	g.Go(func() error {
 		if err := n.http.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve HTTP: %w", err)
