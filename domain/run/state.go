@@ -175,6 +175,7 @@ func (s *State) applyLoop(e event.Event) {
 		s.account(p)
 	case ModelCallFailed:
 		s.InFlight, s.Failure = nil, &p
+		s.CostKnown = s.CostKnown && p.Partial.Len() == 0 // a provider may charge for what it sent
 	case ModelCallAbandoned:
 		s.InFlight = nil
 		s.CostKnown = false

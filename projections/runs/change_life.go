@@ -132,7 +132,8 @@ func (c change) closeApproval(a *approvalRow, status, by, note string) {
 	case s == nil:
 	case status == run.DecisionApproved:
 		c.finishStep(s, statusCompleted, resultSuccess)
-	default:
+	default: // both a no and a cancel end the run
+		s.doc.ErrorKind = errorKindCancelled
 		c.finishStep(s, statusCancelled, resultError)
 	}
 }

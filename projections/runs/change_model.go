@@ -84,8 +84,9 @@ func (c change) account(p run.ModelCallCompleted) {
 
 func (c change) callFailed(p run.ModelCallFailed) {
 	c.talk("ready")
-	if p.Partial.Len() > 0 { // a provider may charge for what it sent
-		c.r.doc.Item.CostKnown = false
+	if p.Partial.Len() > 0 {
+		c.addMessage(run.Message{Role: run.RoleAssistant, Content: p.Partial}) // for show: no run goes on from it
+		c.r.doc.Item.CostKnown = false                                         // a provider may charge for what it sent
 	}
 	if s := c.r.steps[p.StepID]; s != nil {
 		s.doc.Error, s.doc.ErrorKind = p.Message, p.Kind

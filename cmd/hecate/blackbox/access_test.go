@@ -153,3 +153,15 @@ func TestShutdown(t *testing.T) {
 		t.Error("the run was cancelled")
 	}
 }
+
+// What a form of another page can send is not taken for a command.
+func TestBodiesOfFormsAreRefused(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"} {
+		a := s.ask(t, "POST", api+"/tasks", `{"execution_kind":"shell","shell_command":"true"}`, "Content-Type", kind)
+		if a.status < 400 || a.status >= 500 {
+			t.Errorf("%s: %d", kind, a.status)
+		}
+	}
+}

@@ -291,3 +291,12 @@ func TestSummariesWithholdDetails(t *testing.T) {
 	}
 	r.cancel(t)
 }
+
+// The gate of a cancelled run says why it closed, like every other open step.
+func TestCancelledGateSaysWhy(t *testing.T) {
+	t.Parallel()
+	r, _ := gated(t).agentRun(t, []reply{asks(shell("c1", "true"))})
+	r.parked(t)
+	r.cancel(t)
+	want{"status": "cancelled", "result": "error", "error_kind": "run_cancelled"}.check(t, "gate", r.step(t, 1))
+}

@@ -3,6 +3,7 @@
 package blackbox_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"testing"
@@ -92,4 +93,26 @@ func TestProvidersThatAreNotThere(t *testing.T) {
 		want{"last_error": present, "model_call_count": 0}.check(t, provider, r.becomes(t, "failed"))
 	}
 	equal(t, "health", s.ask(t, "GET", "/healthz", nil).status, http.StatusOK)
+}
+
+// An answer that broke off stays visible in the conversation, though it is no answer.
+func TestPartialAnswerStaysVisible(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		reply reply
+		text  string
+	}{
+		"closed early":        {reply{Stream: []byte(chunk(`{"role":"assistant","content":"The cause is"}`, "") + chunk(`{"content":" the cache"}`, ""))}, "The cause is the cache"},
+		"connection cut":      {reply{Text: "It was not", CloseAfterText: true}, "It was not"},
+		"error in the stream": {reply{Stream: []byte(chunk(`{"content":"Checking"}`, "") + chunk(`{"content":""}`, `,"error":{"message":"no"}`))}, "Checking"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			script := s.model.script()
+			script.each = func(int) reply { return c.reply }
+			r := s.begin(t, agent(script))
+			r.becomes(t, "failed")
+			equal(t, "said", fmt.Sprint(r.said(t)), "["+c.text+"]")
+		})
+	}
 }

@@ -3,11 +3,14 @@
 package blackbox_test
 
 import (
+	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A shell task whose command may have happened is not run again: the run fails, and
@@ -120,6 +123,25 @@ func TestVersion(t *testing.T) {
 		out, err := exec.Command(binary, word).Output()
 		if err != nil || strings.Count(string(out), "\n") != 1 || strings.TrimSpace(string(out)) == "" {
 			t.Errorf("%s: %v %q", word, err, out)
+		}
+	}
+}
+
+// A server that was killed can be started again at once, also when it was just
+// starting a command.
+func TestStartRightAfterAKill(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS=10000")
+	for range 8 {
+		c := s.model.script()
+		c.each = func(n int) reply { return asks(shell(fmt.Sprint("c", n), "true")) }
+		s.begin(t, agent(c))
+	}
+	for range 60 {
+		time.Sleep(time.Duration(rand.IntN(60)) * time.Millisecond)
+		s.kill()
+		if err := s.launch(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

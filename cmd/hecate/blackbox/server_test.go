@@ -172,17 +172,11 @@ func (s *server) kill() {
 	s.hc.CloseIdleConnections()
 }
 
-// crash kills the process and starts another one on the same data. A command that
-// was just being started may hold what the process held for a moment longer.
+// crash kills the process and starts another one on the same data.
 func (s *server) crash(t *testing.T) {
 	t.Helper()
 	s.kill()
-	err := s.launch()
-	for tries := 0; err != nil && strings.Contains(err.Error(), "in use") && tries < 20; tries++ {
-		time.Sleep(50 * time.Millisecond)
-		err = s.launch()
-	}
-	if err != nil {
+	if err := s.launch(); err != nil {
 		t.Fatal(err)
 	}
 }
