@@ -74,6 +74,8 @@ func startNode(ctx context.Context, environ []string, log *slog.Logger) (*node, 
 
 // open brings up everything in the order in which it depends on each other.
 func (n *node) open(ctx context.Context) error {
+	// Trying the wrapper out takes as long as opening the stores; toolSettings waits for it.
+	go sandbox.Detect()
 	providers, err := providersOf(n.config)
 	if err != nil {
 		return err
