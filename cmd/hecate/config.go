@@ -33,6 +33,9 @@ type config struct {
 	SQLiteBusyTimeout time.Duration `env:"HECATE_SQLITE_BUSY_TIMEOUT" envDefault:"5s"`
 	PostgresURL       string        `env:"HECATE_POSTGRES_URL"`
 	DatabaseURL       string        `env:"DATABASE_URL"`
+	SQLitePrefix      string        `env:"HECATE_SQLITE_TABLE_PREFIX"` // of table names; default hecate
+	PostgresPrefix    string        `env:"HECATE_POSTGRES_TABLE_PREFIX"`
+	PostgresConnsMax  int           `env:"HECATE_POSTGRES_MAX_OPEN_CONNS"` // that read the log; default 8
 
 	WorkersEnabled       bool     `env:"HECATE_TASK_WORKERS_ENABLED" envDefault:"true"` // false: serve, but execute nothing
 	Workers              int      `env:"HECATE_TASK_QUEUE_WORKERS" envDefault:"1"`
@@ -98,6 +101,9 @@ func (c *config) check() []error {
 	add := func(format string, args ...any) { out = append(out, fmt.Errorf(format, args...)) }
 	if c.Workers < 1 {
 		add("HECATE_TASK_QUEUE_WORKERS must be at least 1, not %d", c.Workers)
+	}
+	if c.PostgresConnsMax < 0 {
+		add("HECATE_POSTGRES_MAX_OPEN_CONNS must not be negative")
 	}
 	if c.OutputMaxBytes < 0 || c.ModelCallsMax < 0 {
 		add("HECATE_TASK_MAX_OUTPUT_BYTES and HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS must not be negative")

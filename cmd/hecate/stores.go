@@ -51,7 +51,7 @@ func (s *stores) openMemory(ctx context.Context) error {
 }
 
 func (s *stores) openSQLite(ctx context.Context, c config, log *slog.Logger) error {
-	store, err := sqlite.Open(ctx, sqlite.Options{Path: c.SQLitePath, BusyTimeout: c.SQLiteBusyTimeout})
+	store, err := sqlite.Open(ctx, sqlite.Options{Path: c.SQLitePath, TablePrefix: c.SQLitePrefix, BusyTimeout: c.SQLiteBusyTimeout})
 	if err != nil {
 		return err
 	}
@@ -72,12 +72,12 @@ func viewsPath(log string) string {
 }
 
 func (s *stores) openPostgres(ctx context.Context, c config) error {
-	store, err := postgres.Open(ctx, postgres.Options{URL: c.PostgresURL})
+	store, err := postgres.Open(ctx, postgres.Options{URL: c.PostgresURL, TablePrefix: c.PostgresPrefix, ReadersMax: c.PostgresConnsMax})
 	if err != nil {
 		return err
 	}
 	s.log, s.lock = store, store.LockWorker
-	s.views, err = readdb.OpenPostgres(ctx, c.PostgresURL, "")
+	s.views, err = readdb.OpenPostgres(ctx, c.PostgresURL, c.PostgresPrefix)
 	return err
 }
 

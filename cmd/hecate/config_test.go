@@ -1,0 +1,74 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"hecate/domain/permission"
+)
+
+func TestConfigDefaults(t *testing.T) {
+	c, err := readConfig(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Address != "127.0.0.1:8765" || c.Backend != "sqlite" || c.SQLitePath != ".data/hecate.db" || c.Workers != 1 || c.ModelCallsMax != 8 {
+		t.Errorf("%+v", c)
+	}
+	if len(c.Policies) != len(permission.Default) {
+		t.Errorf("policies %v", c.Policies)
+	}
+}
+
+// Policies that are set and empty are no gates; unset they are the default.
+func TestConfigPolicies(t *testing.T) {
+	if c, err := readConfig([]string{"HECATE_TASK_APPROVAL_POLICIES="}); err != nil || len(c.Policies) != 0 {
+		t.Errorf("empty: %v, %v", c.Policies, err)
+	}
+	if c, err := readConfig([]string{"HECATE_TASK_APPROVAL_POLICIES=all_tools"}); err != nil || len(c.Policies) != 1 {
+		t.Errorf("one: %v, %v", c.Policies, err)
+	}
+}
+
+// Whatever is wrong is named, all of it in one message.
+func TestConfigProblems(t *testing.T) {
+	_, err := readConfig([]string{
+		"HECATE_TASK_QUEUE_WORKERS=0", "HECATE_TASK_APPROVAL_POLICIES=shell_exec,nonsense", "HECATE_RUNTIME_TOKEN=short", "HECATE_BACKEND=paper",
+		"HECATE_ALLOWED_ORIGINS=https://a.example/path", "HECATE_CONTROL_PLANE_SECRET_KEY=%%%",
+	})
+	if err == nil {
+		t.Fatal("no error")
+	}
+	for _, want := range []string{
+		"HECATE_TASK_QUEUE_WORKERS", "nonsense", "HECATE_RUNTIME_TOKEN", "HECATE_BACKEND", "HECATE_ALLOWED_ORIGINS", "HECATE_CONTROL_PLANE_SECRET_KEY",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	for _, bad := range []string{"HECATE_TASK_QUEUE_WORKERS=many", "HECATE_SQLITE_BUSY_TIMEOUT=5", "HECATE_ALLOW_NON_LOOPBACK_BIND=maybe"} {
+		if _, err := readConfig([]string{bad}); err == nil {
+			t.Errorf("%s is accepted", bad)
+		}
+	}
+}
+
+func TestWhoMayReachTheServer(t *testing.T) {
+	const token = "HECATE_RUNTIME_TOKEN=0123456789abcdefghijklmn"
+	for _, c := range []struct {
+		settings []string
+		ok       bool
+	}{
+		{[]string{"HECATE_ADDRESS=localhost:1"}, true},
+		{[]string{"HECATE_ADDRESS=[::1]:1"}, true},
+		{[]string{"HECATE_ADDRESS=0.0.0.0:1"}, false},
+		{[]string{"HECATE_ADDRESS=:1", token}, false},
+		{[]string{"HECATE_ADDRESS=0.0.0.0:1", "HECATE_ALLOW_NON_LOOPBACK_BIND=1"}, false},
+		{[]string{"HECATE_ADDRESS=0.0.0.0:1", "HECATE_ALLOW_NON_LOOPBACK_BIND=1", token}, true},
+		{[]string{"HECATE_ADDRESS=nonsense"}, false},
+	} {
+		if _, err := readConfig(c.settings); (err == nil) != c.ok {
+			t.Errorf("%v: %v", c.settings, err)
+		}
+	}
+}
