@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -109,7 +110,7 @@ func (n *node) open(ctx context.Context) error {
 	}
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.pool.Progress,
-		Host: v1.Host{ID: hostID, Label: hostLabel(n.config), Version: version(), PublicURL: n.config.PublicURL, Sandbox: settings.Wrapper, SandboxPath: settings.WrapperPath},
+		Host: v1.Host{ID: hostID, Label: hostLabel(n.config), Version: strings.TrimPrefix(version(), "hecate "), PublicURL: n.config.PublicURL, Sandbox: settings.Wrapper, SandboxPath: settings.WrapperPath},
 		Log:  n.log, Token: n.config.RuntimeToken, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {
