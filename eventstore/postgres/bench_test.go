@@ -93,6 +93,7 @@ func BenchmarkMillion(b *testing.B) {
 	}
 	storetest.Fill(b, s, benchEvents)
 	b.Run("read", func(b *testing.B) { storetest.BenchReadAll(b, s) })
+	b.Run("stream", func(b *testing.B) { storetest.BenchReadStream(b, s, benchEvents) })
 	if err := s.Close(); err != nil {
 		b.Fatal(err)
 	}

@@ -30,11 +30,7 @@ type writeStatements struct {
 	args                                []any // reused
 }
 
-func (w *writeStatements) prepare(ctx context.Context, db *sql.DB, prefix string) error {
-	type statement struct {
-		to  **sql.Stmt
-		sql string
-	}
+func (w *writeStatements) list() []statement {
 	list := []statement{
 		{&w.version, `SELECT version FROM hecate_streams WHERE stream = ? ORDER BY version DESC LIMIT 1`},
 		{&w.command, `SELECT first, last FROM hecate_commands WHERE command_id = ?`},
@@ -50,7 +46,11 @@ func (w *writeStatements) prepare(ctx context.Context, db *sql.DB, prefix string
 		list = append(list, statement{&w.log[size], rowsOf(insertLog, insertLogRow, 1<<size)},
 			statement{&w.payload[size], rowsOf(insertPayload, insertPayloadRow, 1<<size)})
 	}
-	for _, p := range list {
+	return list
+}
+
+func (w *writeStatements) prepare(ctx context.Context, db *sql.DB, prefix string) error {
+	for _, p := range w.list() {
 		stmt, err := db.PrepareContext(ctx, migrations.Rename(p.sql, prefix))
 		if err != nil {
 			return err

@@ -200,6 +200,8 @@ func olderThan(version, min string) bool {
 	return false
 }
 
+const headQuery = `SELECT log_id, max(floor, (SELECT coalesce(max(position), 0) FROM hecate_log)) FROM hecate_log_state`
+
 // readState gives a new log its id and returns the last position given out.
 func (s *Store) readState(ctx context.Context) (head int64, err error) {
 	_, err = s.writer.ExecContext(ctx, migrations.Rename(
@@ -207,8 +209,7 @@ func (s *Store) readState(ctx context.Context) (head int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	err = s.writer.QueryRowContext(ctx, migrations.Rename(
-		`SELECT log_id, max(floor, (SELECT coalesce(max(position), 0) FROM hecate_log)) FROM hecate_log_state`, s.prefix)).Scan(&s.logID, &head)
+	err = s.writer.QueryRowContext(ctx, migrations.Rename(headQuery, s.prefix)).Scan(&s.logID, &head)
 	return head, err
 }
 

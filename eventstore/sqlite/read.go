@@ -14,26 +14,39 @@ import (
 	"hecate/migrations"
 )
 
-const selectRecords = `SELECT l.position, l.stream, l.version, l.event_id, l.type, l.schema, l.at,
-	l.actor_kind, l.actor_name, l.actor_org, l.caused_by, l.command_id, l.trace, l.hash, p.salt, p.data
-	FROM hecate_log l JOIN hecate_payload p ON p.position = l.position `
+const (
+	recordColumns = `SELECT l.position, l.stream, l.version, l.event_id, l.type, l.schema, l.at,
+	l.actor_kind, l.actor_name, l.actor_org, l.caused_by, l.command_id, l.trace, l.hash, p.salt, p.data `
+	selectRecords = recordColumns + `FROM hecate_log l CROSS JOIN hecate_payload p ON p.position = l.position `
+)
 
 type readStatements struct {
 	all, stream, some, blob, work *sql.Stmt
 }
 
-func (r *readStatements) prepare(ctx context.Context, db *sql.DB, prefix string) error {
-	for _, p := range []struct {
-		to  **sql.Stmt
-		sql string
-	}{
+// statement is an SQL text and where it goes when it is prepared.
+type statement struct {
+	to  **sql.Stmt
+	sql string
+}
+
+// list names the statements. A CROSS JOIN fixes the order of the loops, outermost
+// first: without statistics SQLite would have to guess it, and the wrong one reads
+// the whole log.
+func (r *readStatements) list() []statement {
+	return []statement{
 		{&r.all, selectRecords + `WHERE l.position > ? ORDER BY l.position LIMIT ?`},
-		{&r.stream, selectRecords + `CROSS JOIN hecate_streams s WHERE s.stream = ? AND s.version > ? AND s.version < ? AND l.position = s.position
-			ORDER BY s.version LIMIT ?`},
+		{&r.stream, recordColumns + `FROM hecate_streams s CROSS JOIN hecate_log l ON l.position = s.position
+			CROSS JOIN hecate_payload p ON p.position = s.position
+			WHERE s.stream = ? AND s.version > ? AND s.version < ? ORDER BY s.version LIMIT ?`},
 		{&r.some, selectRecords + `WHERE l.position IN (SELECT value FROM json_each(?)) ORDER BY l.position`},
 		{&r.blob, `SELECT salt, content, codec FROM hecate_blobs WHERE digest = ?`},
 		{&r.work, `SELECT stream, since FROM hecate_open_work WHERE since > ? ORDER BY since LIMIT ?`},
-	} {
+	}
+}
+
+func (r *readStatements) prepare(ctx context.Context, db *sql.DB, prefix string) error {
+	for _, p := range r.list() {
 		stmt, err := db.PrepareContext(ctx, migrations.Rename(p.sql, prefix))
 		if err != nil {
 			return err

@@ -93,13 +93,16 @@ func benchRecords(after int64, n int) []eventstore.Record {
 	return out
 }
 
-// Fill appends n events to 1,000 streams, as fast as it goes.
+// Fill appends n events, as fast as it goes: most to 1,000 streams, one of ten to a
+// long one.
 func Fill(b *testing.B, s eventstore.Store, n int) {
 	b.Helper()
 	for i := 0; i < n; i += eventstore.EventsMax {
 		batch := To(fmt.Sprintf("run-%024d", i/eventstore.EventsMax%1000), eventstore.AnyVersion)
-		for range min(eventstore.EventsMax, n-i) {
-			batch.Streams[0].Events = append(batch.Streams[0].Events, NewEvent("test.happened", benchData))
+		batch.Streams = append(batch.Streams, eventstore.StreamAppend{Stream: longStream, Expected: eventstore.AnyVersion})
+		for k := range min(eventstore.EventsMax, n-i) {
+			to := &batch.Streams[min(1, (k%10)/9)]
+			to.Events = append(to.Events, NewEvent("test.happened", benchData))
 		}
 		if _, err := s.Append(context.Background(), batch); err != nil {
 			b.Fatal(err)
@@ -126,4 +129,27 @@ func BenchReadAll(b *testing.B, s eventstore.StoredReader) {
 	}
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(float64(read)/b.Elapsed().Seconds(), "events/s")
+}
+
+// longStream has every tenth event of a filled log.
+const longStream = "run-long"
+
+// BenchReadStream measures reading pages at the start, in the middle and at the end
+// of a long stream of a filled log, and a page of a short one.
+func BenchReadStream(b *testing.B, s eventstore.Store, n int) {
+	for name, at := range map[string]struct {
+		stream string
+		after  int
+	}{
+		"start": {longStream, 0}, "middle": {longStream, n / 20}, "end": {longStream, n/10 - 600}, "short": {fmt.Sprintf("run-%024d", 7), 0},
+	} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				page, err := s.ReadStream(context.Background(), at.stream, int64(at.after), 512)
+				if err != nil || len(page) < 400 {
+					b.Fatal(len(page), err)
+				}
+			}
+		})
+	}
 }
