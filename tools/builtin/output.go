@@ -17,8 +17,10 @@ const (
 	// chunkDelay is how long output waits for more of it. What a quick command
 	// writes is recorded with its end and costs no append of its own.
 	chunkDelay = 75 * time.Millisecond
-	// pendingMax is how much output may wait while an append is under way; then the command waits.
-	pendingMax = 1 << 20
+	// pendingMax is how much output may wait while an append is under way; then the
+	// command waits. It also bounds what is left for the result: all of that goes
+	// into one append, which holds some hundred events at most.
+	pendingMax = 256 << 10
 )
 
 // recorder turns what a command writes into output events: it sends them while
@@ -29,7 +31,7 @@ type recorder struct {
 
 	mu      sync.Mutex
 	space   *sync.Cond // pending went down, or err was set
-	pending []piece
+	pending []piece    // one for each stream that wrote, in the order in which they began
 	size    int
 	offset  map[string]int64 // bytes in events so far; of send, then of finish
 	err     error            // of Emit
@@ -39,10 +41,23 @@ type recorder struct {
 	done  sync.WaitGroup
 }
 
-// piece is consecutive output of one stream.
+// piece is consecutive output of one stream. What the other one wrote in between
+// stands in a piece of its own: a command may change between them at every byte,
+// and each change would cost an event.
 type piece struct {
 	stream string
 	data   []byte
+}
+
+// add appends output to the piece of its stream.
+func add(pieces []piece, stream string, data []byte) []piece {
+	for i := range pieces {
+		if p := &pieces[i]; p.stream == stream {
+			p.data = append(p.data, data...)
+			return pieces
+		}
+	}
+	return append(pieces, piece{stream, append([]byte(nil), data...)})
 }
 
 func newRecorder(ctx context.Context, env *tools.Env) *recorder {
@@ -66,11 +81,7 @@ func (r *recorder) write(stream string, data []byte) error {
 	if r.err != nil {
 		return r.err
 	}
-	if n := len(r.pending); n > 0 && r.pending[n-1].stream == stream {
-		r.pending[n-1].data = append(r.pending[n-1].data, data...)
-	} else {
-		r.pending = append(r.pending, piece{stream, append([]byte(nil), data...)})
-	}
+	r.pending = add(r.pending, stream, data)
 	r.size += len(data)
 	select {
 	case r.begun <- struct{}{}:
@@ -104,7 +115,7 @@ func (r *recorder) send(ctx context.Context) {
 func (r *recorder) flush(ctx context.Context) bool {
 	r.mu.Lock()
 	batch := r.pending
-	r.pending, r.size = holdBack(&batch)
+	r.pending, r.size = holdBack(batch)
 	r.space.Broadcast()
 	r.mu.Unlock()
 	for i := range batch {
@@ -125,7 +136,10 @@ func (r *recorder) flush(ctx context.Context) bool {
 func (r *recorder) fail(err error, unsent []piece) {
 	r.mu.Lock()
 	r.err = err
-	r.pending = append(unsent, r.pending...)
+	for _, p := range r.pending {
+		unsent = add(unsent, p.stream, p.data)
+	}
+	r.pending = unsent
 	r.space.Broadcast()
 	r.mu.Unlock()
 }
@@ -153,20 +167,18 @@ func (r *recorder) chunk(stream string, data []byte) run.ShellOutput {
 	}
 }
 
-// holdBack leaves an unfinished character at the end of the batch for the next one.
-func holdBack(batch *[]piece) (rest []piece, size int) {
-	b := *batch
-	if len(b) == 0 {
-		return nil, 0
+// holdBack leaves the unfinished character at the end of each piece for the next batch.
+func holdBack(batch []piece) (rest []piece, size int) {
+	for i := range batch {
+		p := &batch[i]
+		n := wholeRunes(p.data)
+		if n < len(p.data) {
+			rest = add(rest, p.stream, p.data[n:])
+			size += len(p.data) - n
+			p.data = p.data[:n]
+		}
 	}
-	last := &b[len(b)-1]
-	n := wholeRunes(last.data)
-	if n == len(last.data) {
-		return nil, 0
-	}
-	rest = []piece{{last.stream, append([]byte(nil), last.data[n:]...)}}
-	last.data = last.data[:n]
-	return rest, len(rest[0].data)
+	return rest, size
 }
 
 // cutAt is where to cut data so that a piece is at most n bytes and, if possible,
