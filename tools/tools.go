@@ -57,7 +57,9 @@ type Env struct {
 	Settings Settings
 
 	// Emit hands over an event that happened while the call runs (output chunks),
-	// in order. It may block; after an error the handler should stop.
+	// in order. It may block. The event belongs to the runtime from then on, which
+	// records it also if it returns an error: nobody may hand it over again, neither
+	// here nor in Result.Facts. An error means only that the handler should stop.
 	Emit func(ctx context.Context, p event.Payload) error
 	// Artifact finds an artifact of the same task by id.
 	Artifact func(ctx context.Context, id string) (Artifact, bool, error)

@@ -121,18 +121,20 @@ func (r *recorder) flush(ctx context.Context) bool {
 	for i := range batch {
 		for p := &batch[i]; len(p.data) > 0; {
 			n := cutAt(p.data, chunkMax)
-			if err := r.env.Emit(ctx, r.chunk(p.stream, p.data[:n])); err != nil {
+			c := r.chunk(p.stream, p.data[:n])
+			r.offset[p.stream] += int64(n)
+			p.data = p.data[n:]
+			// Whatever comes of it, the chunk is the runtime's now.
+			if err := r.env.Emit(ctx, c); err != nil {
 				r.fail(err, batch[i:])
 				return false
 			}
-			r.offset[p.stream] += int64(n)
-			p.data = p.data[n:]
 		}
 	}
 	return true
 }
 
-// fail keeps what was not sent for the result and lets the command end.
+// fail keeps what was not handed over for the result and lets the command end.
 func (r *recorder) fail(err error, unsent []piece) {
 	r.mu.Lock()
 	r.err = err
@@ -144,7 +146,7 @@ func (r *recorder) fail(err error, unsent []piece) {
 	r.mu.Unlock()
 }
 
-// finish stops the sending and returns the events of what was not sent.
+// finish stops the sending and returns the events of what was not handed over.
 func (r *recorder) finish() []event.Payload {
 	close(r.stop)
 	r.done.Wait()

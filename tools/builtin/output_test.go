@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -150,6 +151,30 @@ func TestFewEventsAreLeftForTheEnd(t *testing.T) {
 		all := whole(t, append(l.emitted, rest...))
 		if len(all[process.Stdout]) != 2<<20 || len(all[process.Stderr]) != 2<<20 {
 			t.Errorf("%d and %d bytes", len(all[process.Stdout]), len(all[process.Stderr]))
+		}
+	})
+}
+
+// What was handed over is the runtime's also if it says that it could not record
+// it: it must not come a second time with the result.
+func TestOutputIsHandedOverOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		lost := errors.New("lease lost")
+		l := &log{err: lost, slow: time.Millisecond}
+		r := l.recorder(t.Context())
+		give(t, r, process.Stdout, strings.Repeat("x", chunkMax+1))
+		give(t, r, process.Stderr, "y")
+		time.Sleep(chunkDelay + time.Microsecond)
+		give(t, r, process.Stdout, "z") // while the first chunk is under way
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if err := r.write(process.Stdout, []byte("more")); !errors.Is(err, lost) {
+			t.Errorf("got %v", err)
+		}
+		rest := r.finish()
+		all := whole(t, append(l.emitted, rest...))
+		if len(l.emitted) != 1 || all[process.Stdout] != strings.Repeat("x", chunkMax+1)+"z" || all[process.Stderr] != "y" {
+			t.Errorf("%d events while it ran, %d after", len(l.emitted), len(rest))
 		}
 	})
 }

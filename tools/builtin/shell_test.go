@@ -200,13 +200,28 @@ func TestBigOutputComesInSmallPieces(t *testing.T) {
 
 func TestACommandEndsWhenItsOutputCannotBeRecorded(t *testing.T) {
 	w := tooltest.New(t)
-	w.Env.Emit = func(context.Context, event.Payload) error { return errors.New("lease lost") }
+	var first event.Payload
+	w.Env.Emit = func(_ context.Context, p event.Payload) error {
+		if first != nil {
+			t.Error("more was emitted after an error")
+		}
+		first = p
+		return errors.New("lease lost")
+	}
 	r := w.Call(tool(t, "shell_exec"), args{"command": "while :; do echo x; sleep 0.01; done"})
 	if !r.Error || r.ErrorText != "lease lost" {
 		t.Errorf("got %+v", r)
 	}
-	if k := kinds(r.Facts); !strings.HasPrefix(k[0], "stdout@0 x\n") {
-		t.Errorf("the unsent output is lost: %v", k)
+	at := first.(run.ShellOutput).Data.Len()
+	for _, p := range r.Facts {
+		if c, ok := p.(run.ShellOutput); ok && c.ByteOffset != at {
+			t.Errorf("a chunk at %d after %d bytes", c.ByteOffset, at)
+		} else if ok {
+			at += c.Data.Len()
+		}
+	}
+	if exited, ok := r.Facts[len(r.Facts)-2].(run.ShellExited); !ok || exited.StdoutBytes != at {
+		t.Errorf("%d bytes in all, got %v", at, kinds(r.Facts))
 	}
 }
 
