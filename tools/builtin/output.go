@@ -71,15 +71,12 @@ func newRecorder(ctx context.Context, env *tools.Env) *recorder {
 }
 
 // write takes output. It blocks while too much is waiting, and returns the error
-// that ended the sending.
+// that ended the sending; what it was given is kept for the result also then.
 func (r *recorder) write(stream string, data []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for r.size > pendingMax && r.err == nil {
 		r.space.Wait()
-	}
-	if r.err != nil {
-		return r.err
 	}
 	r.pending = add(r.pending, stream, data)
 	r.size += len(data)
@@ -87,7 +84,7 @@ func (r *recorder) write(stream string, data []byte) error {
 	case r.begun <- struct{}{}:
 	default:
 	}
-	return nil
+	return r.err
 }
 
 // send sends what is pending, a little after it came.

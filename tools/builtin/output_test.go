@@ -173,7 +173,7 @@ func TestOutputIsHandedOverOnce(t *testing.T) {
 		}
 		rest := r.finish()
 		all := whole(t, append(l.emitted, rest...))
-		if len(l.emitted) != 1 || all[process.Stdout] != strings.Repeat("x", chunkMax+1)+"z" || all[process.Stderr] != "y" {
+		if len(l.emitted) != 1 || all[process.Stdout] != strings.Repeat("x", chunkMax+1)+"zmore" || all[process.Stderr] != "y" {
 			t.Errorf("%d events while it ran, %d after", len(l.emitted), len(rest))
 		}
 	})
