@@ -20,9 +20,12 @@ type ResolveApproval struct {
 // ResolveApproval records the answer. The first one wins; a later one gets a
 // conflict. A yes puts the same run back before the workers, a no cancels it.
 func (x *Executor) ResolveApproval(ctx context.Context, m Meta, c ResolveApproval) (RunResult, error) {
+	s, err := x.runWithApproval(ctx, c.TaskID, c.ApprovalID)
+	if err != nil {
+		return RunResult{}, err
+	}
 	return retry(ctx, func() (RunResult, error) {
-		s, err := x.runWithApproval(ctx, c.TaskID, c.ApprovalID)
-		if err != nil {
+		if err := x.outline(ctx, s); err != nil {
 			return RunResult{}, err
 		}
 		payloads, err := run.Resolve(s, c.ApprovalID, c.Decision, c.Note, c.Digest)
@@ -45,12 +48,12 @@ func (x *Executor) runWithApproval(ctx context.Context, taskID, approvalID strin
 		return nil, err
 	}
 	for _, id := range slices.Backward(t.Runs) {
-		s, err := x.LoadRun(ctx, id)
-		if err != nil {
+		s := run.New(id)
+		if err := x.outline(ctx, &s); err != nil {
 			return nil, err
 		}
 		if _, answered := s.Resolved[approvalID]; answered || s.Approval != nil && s.Approval.ApprovalID == approvalID {
-			return s, nil
+			return &s, nil
 		}
 	}
 	return nil, fault.NotFound("not_found", "task approval not found")

@@ -38,7 +38,7 @@ func (x *Executor) PostEvent(ctx context.Context, m Meta, c PostEvent) (eventsto
 	if err != nil {
 		return eventstore.Appended{}, err
 	}
-	if _, err := x.runOf(ctx, c.TaskID, c.RunID); err != nil {
+	if err := x.hasRun(ctx, c.TaskID, c.RunID); err != nil {
 		return eventstore.Appended{}, err
 	}
 	data := map[string]any{}

@@ -51,17 +51,22 @@ const readPage = 1000
 
 // Load reads a stream's events after the given version, texts included.
 func (x *Executor) Load(ctx context.Context, stream string, after int64, each func(event.Event)) error {
+	return x.read(ctx, stream, after, x.fetch(ctx), each)
+}
+
+// read is Load with a choice: without fetch, texts in blobs stay references.
+func (x *Executor) read(ctx context.Context, stream string, after int64, fetch event.Fetch, each func(event.Event)) error {
 	for {
 		recs, err := x.Store.ReadStream(ctx, stream, after, readPage)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", stream, err)
 		}
 		for _, r := range recs {
-			p, err := event.Decode(r.Type, r.Schema, r.Data, x.fetch(ctx))
+			p, err := event.Decode(r.Type, r.Schema, r.Data, fetch)
 			if err != nil {
 				return fmt.Errorf("read %s at version %d: %w", stream, r.Version, err)
 			}
-			each(event.Event{Version: r.Version, At: r.At, Payload: p})
+			each(event.Event{ID: r.ID, Version: r.Version, At: r.At, Payload: p})
 			after = r.Version
 		}
 		if len(recs) < readPage {
@@ -84,6 +89,18 @@ func (x *Executor) LoadRun(ctx context.Context, id string) (*run.State, error) {
 		return nil, fault.NotFound("not_found", "task run not found")
 	}
 	return &s, nil
+}
+
+// outline folds a run without the texts that stand in blobs: enough to decide on its
+// end or on an approval. Called again it adds what has happened since.
+func (x *Executor) outline(ctx context.Context, s *run.State) error {
+	if err := x.read(ctx, RunStream(s.ID), s.Version, nil, s.Apply); err != nil {
+		return err
+	}
+	if s.Version == 0 {
+		return fault.NotFound("not_found", "task run not found")
+	}
+	return nil
 }
 
 // loadTask folds a task and returns its version; a missing one has version 0.
@@ -125,8 +142,12 @@ func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstor
 			if err != nil {
 				return eventstore.Appended{}, err
 			}
+			id := e.ID
+			if id == [16]byte{} {
+				id = x.NewID()
+			}
 			sa.Events = append(sa.Events, eventstore.Event{
-				ID: x.NewID(), Type: enc.Type, Schema: enc.Schema, At: e.At, Data: enc.Data, Salt: x.NewSalt(), Blobs: enc.Blobs,
+				ID: id, Type: enc.Type, Schema: enc.Schema, At: e.At, Data: enc.Data, Salt: x.NewSalt(), Blobs: enc.Blobs,
 			})
 		}
 		b.Streams = append(b.Streams, sa)

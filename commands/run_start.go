@@ -58,10 +58,8 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, o task.RunOp
 	created.TraceID, created.RootSpanID = traceIDs(m.Trace)
 	if g := run.GateBefore(created.Spec, permission.Posture{Policies: x.Policies, ReadOnly: d.ReadOnly}); g != nil {
 		created.Status = run.StatusAwaitingApproval
-		return []event.Payload{
-			created, g.Request(o.RunID, created.Spec),
-			run.AwaitingApproval{Status: run.StatusAwaitingApproval, Kind: run.Orchestrator},
-		}
+		s := run.New(o.RunID)
+		return append([]event.Payload{created}, g.Request(&s, created.Spec)...)
 	}
 	return []event.Payload{created, run.Queued{Kind: run.Orchestrator, Route: created.Route}}
 }

@@ -27,6 +27,7 @@ type Payload interface{ EventType() string }
 
 // Event is a payload with its place in a stream, as folds see it.
 type Event struct {
+	ID      [16]byte  // UUIDv7; zero while the writer has not given it one
 	Version int64     // 1, 2, 3 … within the stream
 	At      time.Time // when it was recorded (UTC, microseconds)
 	Payload Payload

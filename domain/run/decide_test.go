@@ -165,3 +165,28 @@ func kind(err error) fault.Kind {
 	}
 	return f.Kind
 }
+
+// Takeovers count only as long as nothing new comes of them.
+func TestARunThatGetsOnMayBeTakenOverAgainAndAgain(t *testing.T) {
+	s := run.New("run_1")
+	add := func(payloads ...event.Payload) {
+		for _, p := range payloads {
+			s.Apply(event.Event{Version: s.Version + 1, Payload: p})
+		}
+	}
+	add(run.Created{TaskID: "task_1", Status: run.StatusQueued, ModelCallsMax: 100, Spec: run.Spec{ExecutionKind: run.KindAgentLoop}}, run.Queued{}, run.Started{}, run.ConversationSeeded{})
+	for i := range int64(20) {
+		add(run.Disconnected{}, run.Started{}, run.ModelCallStarted{ModelCallIndex: i + 1})
+		add(s.Respond(run.Answered{Message: run.Message{ToolCalls: []run.ToolCall{{ID: "c", Name: "list_dir"}}}})...)
+		add(run.DispatchIntended{ModelCallIndex: i + 1, ToolCallID: "c"}, run.DispatchSettled{ModelCallIndex: i + 1, ToolCallID: "c"})
+	}
+	if _, goesOn := run.Next(&s, rules()).(run.CallModel); !goesOn {
+		t.Fatalf("Next is %T", run.Next(&s, rules()))
+	}
+	for range run.DisconnectsMax + 1 {
+		add(run.Disconnected{}, run.Started{})
+	}
+	if f, fails := run.Next(&s, rules()).(run.Fail); !fails || f.Reason != "recovery_exhausted" {
+		t.Fatalf("Next is %+v", run.Next(&s, rules()))
+	}
+}

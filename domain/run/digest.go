@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"hash"
+	"strconv"
 )
 
 // BundleDigest names one response's calls exactly: hex SHA-256 over a version tag,
@@ -33,15 +34,21 @@ func CallDigest(c ToolCall) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// DirectDigest names what a direct run will do.
+// DirectDigest names exactly what a run was created to do: hex SHA-256 over a
+// version tag, the run and every member of its spec.
 func DirectDigest(runID string, sp Spec) string {
 	h := sha256.New()
 	for _, s := range []string{
-		"hecate.direct.v1", runID, sp.ExecutionKind, sp.ShellCommand.String(), sp.GitCommand.String(),
-		sp.FileOperation, sp.FilePath, sp.FileContent.String(), sp.WorkspaceMode, sp.WorkingDirectory,
+		"hecate.direct.v1", runID, sp.ExecutionKind, sp.Prompt.String(), sp.SystemPrompt.String(), sp.ShellCommand.String(),
+		sp.GitCommand.String(), sp.FileOperation, sp.FilePath, sp.FileContent.String(), sp.WorkspaceMode, sp.WorkingDirectory,
+		sp.Repo, sp.BaseBranch, sp.AllowedRoot,
 	} {
 		field(h, s)
 	}
+	for _, b := range []bool{sp.ReadOnly, sp.Network, sp.ExcludeGuidance} {
+		field(h, strconv.FormatBool(b))
+	}
+	number(h, sp.TimeoutMS)
 	return hex.EncodeToString(h.Sum(nil))
 }
 

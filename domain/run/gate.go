@@ -3,7 +3,7 @@ package run
 import (
 	"strconv"
 
-	"hecate/domain/ident"
+	"hecate/domain/event"
 	"hecate/domain/permission"
 )
 
@@ -13,15 +13,17 @@ type Gate struct {
 	Reason string
 }
 
+// gates are those of the direct kinds.
+var gates = map[string]Gate{
+	KindShell: {ApprovalShell, "Shell execution requires approval before it starts."},
+	KindGit:   {ApprovalGit, "Git execution requires approval before it starts."},
+	KindFile:  {ApprovalFile, "File writes require approval before they start."},
+}
+
 // GateBefore returns the gate before a run, nil if it may start at once. At most
 // one stands there; the one of the run's own kind wins over the network's.
 func GateBefore(sp Spec, p permission.Posture) *Gate {
-	direct := map[string]Gate{
-		KindShell: {ApprovalShell, "Shell execution requires approval before it starts."},
-		KindGit:   {ApprovalGit, "Git execution requires approval before it starts."},
-		KindFile:  {ApprovalFile, "File writes require approval before they start."},
-	}
-	if g, ok := direct[sp.ExecutionKind]; ok {
+	if g, ok := gates[sp.ExecutionKind]; ok {
 		if permission.Decide(permission.Call{Tool: sp.ExecutionKind}, p).Decision == permission.Ask {
 			return &g
 		}
@@ -32,11 +34,15 @@ func GateBefore(sp Spec, p permission.Posture) *Gate {
 	return nil
 }
 
-// Request is the approval that g asks for before the run runID.
-func (g Gate) Request(runID string, sp Spec) ApprovalRequested {
-	return ApprovalRequested{
-		ApprovalID: ident.Derive("approval", runID, "gate"), Kind: g.Kind, Status: "pending", PolicyReason: g.Reason,
-		RequestedBy: "operator", Digest: DirectDigest(runID, sp), Summary: []string{sp.summary()}, SummaryIncomplete: true,
+// Request is what g asks for before run s goes on.
+func (g Gate) Request(s *State, sp Spec) []event.Payload {
+	digest := DirectDigest(s.ID, sp)
+	return []event.Payload{
+		ApprovalRequested{
+			ApprovalID: s.approvalID(digest), Kind: g.Kind, Status: "pending", PolicyReason: g.Reason,
+			RequestedBy: "operator", Digest: digest, Summary: []string{sp.summary()}, SummaryIncomplete: true,
+		},
+		AwaitingApproval{Status: StatusAwaitingApproval, Kind: Orchestrator},
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	CallsMax       = 16  // tool calls in one response
 	CallIDBytesMax = 256 // bytes of a call's id
-	DisconnectsMax = 5   // takeovers of one run
+	DisconnectsMax = 5   // takeovers of one run without a new fact between them
 )
 
 // Effect is the one thing that must happen next. The runtime does it, records
@@ -38,6 +38,8 @@ type (
 		Verdicts []permission.Verdict // one per call
 		Digest   string
 	}
+	// AskFirst: a direct run, allowed when it was created, needs a person's yes by now.
+	AskFirst struct{ Gate Gate }
 	// Refuse: a call is not dispatched for a reason that is no policy.
 	Refuse struct {
 		Call   ToolCall
@@ -73,6 +75,7 @@ func (Begin) effect()         {}
 func (Abandon) effect()       {}
 func (CallModel) effect()     {}
 func (Ask) effect()           {}
+func (AskFirst) effect()      {}
 func (Refuse) effect()        {}
 func (Block) effect()         {}
 func (Dispatch) effect()      {}
@@ -102,7 +105,7 @@ func Next(s *State, r Rules) Effect {
 	case s.Status == StatusAwaitingApproval:
 		return Park{}
 	case s.Disconnects > DisconnectsMax:
-		return Fail{"recovery_exhausted", fmt.Sprintf("the run was taken over %d times; something in it ends its worker", s.Disconnects)}
+		return Fail{"recovery_exhausted", fmt.Sprintf("the run was taken over %d times without getting anywhere; something in it ends its worker", s.Disconnects)}
 	case s.Status == StatusQueued:
 		return Begin{Resume: s.resume()}
 	case s.Spec.ExecutionKind != KindAgentLoop:
@@ -241,11 +244,7 @@ func (s *State) atCeiling() bool {
 func (s *State) nextDirect(r Rules) Effect {
 	call := DirectCall(s)
 	if s.Direct == nil {
-		d := Dispatch{Call: call, Verdict: r.decide(call)}
-		if s.Granted != nil {
-			d.ApprovalID = s.Granted.ApprovalID
-		}
-		return d
+		return s.dispatchDirect(r, call)
 	}
 	settled, ok := s.Direct.Settled[call.ID]
 	switch {
@@ -255,4 +254,22 @@ func (s *State) nextDirect(r Rules) Effect {
 		return Finish{}
 	}
 	return Fail{settled.ErrorKind, settled.Error}
+}
+
+// dispatchDirect decides again right before the call, because policies may have
+// changed since the run was created.
+func (s *State) dispatchDirect(r Rules, call ToolCall) Effect {
+	v := r.decide(call)
+	granted := s.Granted != nil && s.Granted.Digest == DirectDigest(s.ID, s.Spec)
+	switch {
+	case v.Decision == permission.Deny:
+		return Block{Call: call, Verdict: v}
+	case v.Decision == permission.Ask && !granted:
+		return AskFirst{gates[s.Spec.ExecutionKind]}
+	}
+	d := Dispatch{Call: call, Verdict: v}
+	if granted {
+		d.ApprovalID = s.Granted.ApprovalID
+	}
+	return d
 }

@@ -25,8 +25,9 @@ type State struct {
 	CostKnown      bool // false once a call's cost could not be known
 
 	WorkspacePath string
-	Begun         bool // a worker has started it at least once
-	Disconnects   int64
+	Begun         bool  // a worker has started it at least once
+	StartedAt     int64 // version of the last run.started: whose attempt this is
+	Disconnects   int64 // takeovers since the last new fact
 
 	Seeded       bool
 	Conversation []Message // in order; a pending batch's results are added as they settle
@@ -132,7 +133,7 @@ func (s *State) applyCreated(p Created) {
 }
 
 func (s *State) applyStarted(p Started) {
-	s.Status, s.Begun = StatusRunning, true
+	s.Status, s.Begun, s.StartedAt = StatusRunning, true, s.Version
 	s.WorkspacePath = p.WorkspacePath
 	if p.Route != (Route{}) {
 		s.Route = p.Route
@@ -143,6 +144,7 @@ func (s *State) applyStarted(p Started) {
 }
 
 func (s *State) applyResolved(p ApprovalResolved) {
+	s.Disconnects = 0
 	if s.Resolved == nil {
 		s.Resolved = map[string]string{}
 	}
@@ -167,7 +169,7 @@ func (s *State) applyLoop(e event.Event) {
 		s.CallsStarted++
 		s.InFlight = &InFlight{Index: p.ModelCallIndex, StepID: p.StepID, Model: p.Model}
 	case ModelResponseRecorded:
-		s.InFlight = nil
+		s.InFlight, s.Disconnects = nil, 0
 		s.CallsDone++
 		s.Batch = &Batch{Index: p.ModelCallIndex, Response: e.Version, Message: p.Message, FinishReason: p.FinishReason}
 		s.Conversation = append(s.Conversation, p.Message)
@@ -210,6 +212,7 @@ func (s *State) batchFor(index int64) *Batch {
 }
 
 func (s *State) applySettled(p DispatchSettled) {
+	s.Disconnects = 0
 	b := s.batchFor(p.ModelCallIndex)
 	if _, ok := b.Intents[p.ToolCallID]; !ok {
 		s.Steps++ // settled without ever being dispatched

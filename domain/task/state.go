@@ -82,7 +82,7 @@ func (s State) HasRun(runID string) error {
 	return fault.NotFound("not_found", "task run not found")
 }
 
-// closed is the task's side of a run's end.
+// Closed is the task's side of a run's end.
 func Closed(runID string, status run.Status) RunClosed {
 	return RunClosed{RunID: runID, Status: string(status)}
 }

@@ -21,9 +21,10 @@ import (
 // attempt is one worker's hold on one run. Everything in it but the log is a cache.
 type attempt struct {
 	*Pool
-	s      *run.State
-	staged []event.Event // folded into s, not yet durable
-	root   *os.Root      // the workspace, opened when first needed
+	s       *run.State
+	staged  []event.Event // folded into s, not yet durable
+	started int64         // version of this attempt's run.started, 0 before it
+	root    *os.Root      // the workspace, opened when first needed
 
 	client  model.Client // that encoded is for
 	encoded []model.Encoded
@@ -47,6 +48,10 @@ const (
 	saveLimit = 15 * time.Second
 )
 
+// recordMax is how many events one append takes. What is longer is made durable in
+// order, piece by piece.
+const recordMax = eventstore.EventsMax / 2
+
 // errLost says that the run was changed by somebody else; s was folded anew.
 var errLost = errors.New("the run moved on")
 
@@ -69,17 +74,26 @@ func (p *Pool) attempt(ctx context.Context, id string) (err error) {
 		return err
 	}
 	if a.s.Status == run.StatusRunning {
-		a.stage(disconnected())
+		a.stage(p.gap(id))
 	}
+	return a.loop(ctx)
+}
+
+// loop does what is next until there is nothing more to do here.
+func (a *attempt) loop(ctx context.Context) error {
 	for {
 		effect := run.Next(a.s, a.rules())
 		switch effect.(type) {
 		case run.Done, run.Park:
-			return a.flushOrMoveOn(ctx)
+			return a.wrapUp(ctx)
 		}
 		err := a.perform(ctx, effect)
 		switch {
+		case errors.Is(err, errLost) && a.othersRun():
+			return nil
 		case errors.Is(err, errLost):
+		case errors.Is(err, eventstore.ErrInvalid):
+			return a.giveUp(ctx, err)
 		case errors.Is(context.Cause(ctx), errRunEnded):
 			return a.wrapUp(ctx)
 		case ctx.Err() != nil:
@@ -90,12 +104,21 @@ func (p *Pool) attempt(ctx context.Context, id string) (err error) {
 	}
 }
 
-// disconnected marks the gap that a vanished worker left.
-func disconnected() run.Disconnected {
-	return run.Disconnected{
-		Reason: "boot_reconcile", Action: "requeued", PriorStatus: run.StatusRunning,
-		RecoveredStatus: run.StatusQueued, RecoveryStrategy: "requeue",
+// othersRun reports whether another worker has started the run meanwhile: this one
+// had lost its place without knowing it, and must not go on.
+func (a *attempt) othersRun() bool {
+	return !a.s.Status.Terminal() && a.s.StartedAt != a.started
+}
+
+// giveUp ends a run whose next facts the log can never take, because they break one
+// of its limits. Trying again would change nothing.
+func (a *attempt) giveUp(ctx context.Context, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	if err := a.fold(ctx, a.s.ID); err != nil {
+		return err
 	}
+	a.stage(a.s.Failing(run.Fail{Reason: "unrecordable", Message: "what happened could not be recorded: " + cause.Error()})...)
+	return a.flushOrMoveOn(ctx)
 }
 
 func (a *attempt) fold(ctx context.Context, id string) error {
@@ -105,6 +128,7 @@ func (a *attempt) fold(ctx context.Context, id string) error {
 	}
 	a.s, a.staged = s, nil
 	a.client, a.encoded, a.chars = nil, nil, 0
+	clear(a.ready)
 	return nil
 }
 
@@ -122,7 +146,8 @@ func (a *attempt) posture() permission.Posture {
 	return permission.Posture{Policies: a.Executor.Policies, ReadOnly: a.s.Spec.ReadOnly}
 }
 
-// prepare reads a call's arguments once.
+// prepare reads a call's arguments once. Ids are unique within one answer only, so
+// what is kept goes with the answer.
 func (a *attempt) prepare(c run.ToolCall) prepared {
 	if p, ok := a.ready[c.ID]; ok {
 		return p
@@ -152,7 +177,8 @@ func argumentsOf(c run.ToolCall) json.RawMessage {
 func (a *attempt) stage(payloads ...event.Payload) {
 	now := a.Clock.Now()
 	for _, p := range payloads {
-		e := event.Event{Version: a.s.Version + 1, At: now, Payload: p}
+		// The id makes a repeated append harmless whose first answer was lost.
+		e := event.Event{ID: a.Executor.NewID(), Version: a.s.Version + 1, At: now, Payload: p}
 		a.s.Apply(e)
 		a.staged = append(a.staged, e)
 	}
@@ -166,13 +192,24 @@ func (a *attempt) flush(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer stop()
+	for len(a.staged) > 0 {
+		if err := a.save(ctx, a.staged[:min(len(a.staged), recordMax)]); err != nil {
+			return err
+		}
+	}
+	a.staged = nil
+	return nil
+}
+
+// save makes the first of the staged events durable.
+func (a *attempt) save(ctx context.Context, events []event.Event) error {
 	var err error
 	for range saveTries {
-		_, err = a.Executor.Record(ctx, a.meta(), a.s, a.staged)
+		_, err = a.Executor.Record(ctx, a.meta(), a.s, events)
 		var conflict *eventstore.ConflictError
 		switch {
 		case err == nil:
-			a.staged = nil
+			a.staged = a.staged[len(events):]
 			return nil
 		case errors.As(err, &conflict):
 			return a.moveOn(ctx)
@@ -246,11 +283,15 @@ func lateResults(staged []event.Event) []event.Payload {
 	return out
 }
 
-// wrapUp records what is left of a run that was ended from outside: late results
-// and a last look at the workspace.
+// wrapUp records what is left to record here. Of a run that was ended from outside
+// these are late results and a last look at the workspace.
 func (a *attempt) wrapUp(ctx context.Context) error {
 	if err := a.flushOrMoveOn(ctx); err != nil {
 		return err
+	}
+	ended := errors.Is(context.Cause(ctx), errRunEnded) || a.s.Status == run.StatusCancelled
+	if !ended || a.started == 0 {
+		return nil
 	}
 	ctx = context.WithoutCancel(ctx)
 	if err := a.fold(ctx, a.s.ID); err != nil {

@@ -33,15 +33,16 @@ func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
 		OnText: func(delta string) { a.Progress.add(a.s.ID, delta, time.Now()) },
 	})
 	defer a.Progress.drop(a.s.ID)
-	if ctx.Err() != nil {
+	switch {
+	case err == nil: // an answer counts, and costs, also if the run was ended meanwhile
+		clear(a.ready)
+		a.stage(a.s.Respond(answered(route, resp))...)
+		return ctx.Err()
+	case ctx.Err() != nil:
 		return ctx.Err() // ended or shutting down: the call stays open in the log
 	}
-	if err != nil {
-		a.stage(a.failure(e.Index, err))
-		return a.flush(ctx)
-	}
-	a.stage(a.s.Respond(answered(route, resp))...)
-	return nil
+	a.stage(a.failure(e.Index, err))
+	return a.flush(ctx)
 }
 
 // encode brings the encoded conversation up to date; each message is written once.

@@ -40,6 +40,7 @@ type node struct {
 	route    model.Route
 	source   string // the directory that runs work in
 	temp     string
+	tools    []tools.Tool // more than the real ones
 }
 
 func newNode(t *testing.T, scripts ...scripted.Script) *node {
@@ -93,7 +94,7 @@ func (n *node) start(d task.Definition) commands.RunResult {
 // run starts a pool that writes through x and returns what stops it.
 func (n *node) run(x commands.Executor) (stop func()) {
 	pool := worker.New(worker.Config{
-		Executor: &x, Store: n.store, Router: n, Tools: append(builtin.All(), builtin.Direct()...), Workspaces: workspace.NewManager(n.temp),
+		Executor: &x, Store: x.Store, Router: n, Tools: append(append(builtin.All(), builtin.Direct()...), n.tools...), Workspaces: workspace.NewManager(n.temp),
 		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: "none"}, Clock: clock.System{}, Workers: 2, NodeID: "test", Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(n.t.Context())

@@ -26,6 +26,9 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 		return a.callModel(ctx, e)
 	case run.Ask:
 		return a.ask(ctx, e)
+	case run.AskFirst:
+		a.stage(e.Gate.Request(a.s, a.s.Spec)...)
+		return a.flush(ctx)
 	case run.Refuse:
 		a.stage(a.refusal(e.Call, e.Index, run.OutcomeRefused, e.Reason))
 		return nil
@@ -65,6 +68,7 @@ func (a *attempt) begin(ctx context.Context, e run.Begin) error {
 		return ctx.Err()
 	}
 	a.stage(started)
+	a.started = a.s.StartedAt
 	if problem != nil {
 		a.stage(a.s.Failing(run.Fail{Reason: "workspace_unavailable", Message: problem.Error()})...)
 		return a.flush(ctx)
@@ -106,6 +110,7 @@ func (a *attempt) ask(ctx context.Context, e run.Ask) error {
 		}
 		lines, incomplete = append(lines, p.Line), incomplete || !p.Complete
 	}
+	a.stage(a.gitSummary(ctx)...)
 	a.stage(a.s.RequestApproval(e, lines, incomplete)...)
 	return a.flush(ctx)
 }
@@ -145,7 +150,8 @@ func unknown(i run.DispatchIntended) run.DispatchSettled {
 	}
 }
 
-// gitSummary records what changed in a workspace that is a git repository.
+// gitSummary records what changed in a workspace that is a git repository, whenever
+// the run stops. A later summary takes the place of the one before.
 func (a *attempt) gitSummary(ctx context.Context) []event.Payload {
 	if a.s.WorkspacePath == "" || !gitrepo.Inside(a.s.WorkspacePath) {
 		return nil
@@ -167,7 +173,7 @@ func (a *attempt) gitSummary(ctx context.Context) []event.Payload {
 		return nil
 	}
 	return []event.Payload{run.ArtifactRecorded{
-		ArtifactID: ident.Derive("artifact", a.s.ID, fmt.Sprint(a.s.Version), "git-summary"), Kind: "git_summary", Name: "git-changes.json",
+		ArtifactID: ident.Derive("artifact", a.s.ID, "git-summary"), Kind: "git_summary", Name: "git-changes.json",
 		Description: "Files changed in the workspace", MIMEType: "application/json", Status: "ready", Content: event.NewText(string(content)),
 	}}
 }

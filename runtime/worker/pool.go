@@ -6,7 +6,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"hecate/commands"
 	"hecate/domain/clock"
+	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/runtime/model"
 	"hecate/runtime/workspace"
@@ -42,18 +42,22 @@ type Config struct {
 	Log          *slog.Logger
 }
 
-// retryAfter is how long a run rests after its attempt broke for a reason outside it.
-const retryAfter = time.Second
+const (
+	retryAfter = time.Second // rest after something outside broke: a run's attempt, the database
+	deletedMax = 1024        // deleted tasks whose workspaces wait to be removed
+)
 
 // Pool executes the open runs of one log. One pool per log may run at a time.
 type Pool struct {
 	Config
 	Progress *Progress
 
-	mu    sync.Mutex
-	queue []string           // run ids, oldest first
-	state map[string]*holder // queued and active runs
-	wake  chan struct{}      // a run was queued
+	mu      sync.Mutex
+	queue   []string           // run ids, oldest first
+	state   map[string]*holder // queued and active runs
+	broken  map[string]string  // why a run's last attempt in this process broke
+	wake    chan struct{}      // a run was queued
+	deleted chan string        // tasks whose workspaces are to go
 }
 
 // holder is what the pool knows of a run that is queued or being executed.
@@ -67,30 +71,58 @@ var errRunEnded = errors.New("the run was ended")
 
 // New makes a pool that does nothing until Run.
 func New(c Config) *Pool {
-	return &Pool{Config: c, Progress: newProgress(), state: map[string]*holder{}, wake: make(chan struct{}, 1)}
+	return &Pool{
+		Config: c, Progress: newProgress(), state: map[string]*holder{}, broken: map[string]string{},
+		wake: make(chan struct{}, 1), deleted: make(chan string, deletedMax),
+	}
 }
 
 // Run executes runs until ctx ends. It first takes back what an earlier process
 // left open. When it returns, all it started has stopped; runs under way stay open
 // in the log and the next process goes on with them.
 func (p *Pool) Run(ctx context.Context) error {
-	head, err := p.Store.Head(ctx)
+	var head int64
+	err := p.insist(ctx, "take runs back", func() (err error) {
+		if head, err = p.Store.Head(ctx); err != nil {
+			return err
+		}
+		return p.takeBack(ctx)
+	})
 	if err != nil {
-		return fmt.Errorf("start workers: %w", err)
-	}
-	if err := p.takeBack(ctx); err != nil {
-		return fmt.Errorf("start workers: %w", err)
+		return ignore(ctx, err)
 	}
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.follow(gctx, head) })
+	g.Go(func() error { return p.sweep(gctx) })
 	for range max(1, p.Workers) {
 		g.Go(func() error { return p.work(gctx) })
 	}
-	err = g.Wait()
+	return ignore(ctx, g.Wait())
+}
+
+// ignore drops the error of a part that ended because ctx did.
+func ignore(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
+}
+
+// insist tries until it works, ctx ends or the log is closed: a database that is
+// away for a moment must not end the workers.
+func (p *Pool) insist(ctx context.Context, what string, try func() error) error {
+	for {
+		err := try()
+		if err == nil || ctx.Err() != nil || errors.Is(err, eventstore.ErrClosed) {
+			return err
+		}
+		p.Log.Warn("workers cannot use the log", "doing", what, "error", err)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(retryAfter):
+		}
+	}
 }
 
 // takeBackPage is how many open runs one read asks for.
@@ -119,18 +151,18 @@ const followPage = 512
 // follow watches the log for runs that became ready and for runs that ended.
 func (p *Pool) follow(ctx context.Context, after int64) error {
 	for {
-		recs, err := p.Store.ReadAll(ctx, after, followPage)
+		err := p.insist(ctx, "follow the log", func() error {
+			if err := p.Store.Wait(ctx, after); err != nil {
+				return err
+			}
+			recs, err := p.Store.ReadAll(ctx, after, followPage)
+			for _, r := range recs {
+				p.see(r)
+				after = r.Position
+			}
+			return err
+		})
 		if err != nil {
-			return fmt.Errorf("follow the log: %w", err)
-		}
-		for _, r := range recs {
-			p.see(r)
-			after = r.Position
-		}
-		if len(recs) > 0 {
-			continue
-		}
-		if err := p.Store.Wait(ctx, after); err != nil {
 			return err
 		}
 	}
@@ -143,8 +175,9 @@ func (p *Pool) see(r eventstore.Record) {
 	case "run.cancelled":
 		p.end(strings.TrimPrefix(r.Stream, "run-"))
 	case "task.deleted":
-		if err := p.Workspaces.RemoveTask(strings.TrimPrefix(r.Stream, "task-")); err != nil {
-			p.Log.Warn("remove workspaces of a deleted task", "stream", r.Stream, "error", err)
+		select {
+		case p.deleted <- strings.TrimPrefix(r.Stream, "task-"):
+		default: // more than can wait; the next start sweeps
 		}
 	}
 }
@@ -194,13 +227,11 @@ func (p *Pool) work(ctx context.Context) error {
 				continue
 			}
 		}
-		err := p.attempt(runCtx, id)
-		rest := time.Duration(0)
-		if err != nil && ctx.Err() == nil {
+		err := ignore(ctx, p.attempt(runCtx, id))
+		if err != nil {
 			p.Log.Error("execute run", "run_id", id, "error", err)
-			rest = retryAfter
 		}
-		p.release(ctx, id, rest)
+		p.release(ctx, id, err)
 	}
 }
 
@@ -221,19 +252,23 @@ func (p *Pool) take(ctx context.Context) (string, context.Context, bool) {
 	return id, runCtx, true
 }
 
-// release ends an attempt. With a rest, or if it was asked for meanwhile, the run
-// is queued again.
-func (p *Pool) release(ctx context.Context, id string, rest time.Duration) {
+// release ends an attempt. If it broke, or the run was asked for meanwhile, the run is
+// queued again.
+func (p *Pool) release(ctx context.Context, id string, err error) {
 	p.mu.Lock()
 	h := p.state[id]
 	h.cancel(nil)
 	delete(p.state, id)
+	delete(p.broken, id)
+	if err != nil {
+		p.broken[id] = err.Error()
+	}
 	again := h.again
 	p.mu.Unlock()
 	switch {
-	case rest > 0:
+	case err != nil:
 		// The timer outlives nothing: a pool that has stopped takes no runs.
-		time.AfterFunc(rest, func() {
+		time.AfterFunc(retryAfter, func() {
 			if ctx.Err() == nil {
 				p.offer("run-" + id)
 			}
@@ -241,6 +276,21 @@ func (p *Pool) release(ctx context.Context, id string, rest time.Duration) {
 	case again:
 		p.offer("run-" + id)
 	}
+}
+
+// gap marks that a run goes on after its attempt vanished: with an earlier process,
+// or in this one because something around it broke.
+func (p *Pool) gap(id string) run.Disconnected {
+	g := run.Disconnected{
+		Reason: "boot_reconcile", Action: "requeued", PriorStatus: run.StatusRunning,
+		RecoveredStatus: run.StatusQueued, RecoveryStrategy: "requeue",
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if why := p.broken[id]; why != "" {
+		g.Reason, g.RecoveryStrategy, g.Message = "worker_lease_expired", "periodic_requeue", bound(why)
+	}
+	return g
 }
 
 // Active returns how many runs are being executed and how many wait for a worker.

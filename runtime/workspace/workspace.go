@@ -4,7 +4,9 @@ package workspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -63,6 +65,9 @@ func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
 	if err != nil || !info.IsDir() {
 		return fmt.Errorf("source directory %q does not exist", source)
 	}
+	if err := within(sp.AllowedRoot, abs); err != nil {
+		return err
+	}
 	if isRepository(abs) {
 		return copyRepository(ctx, abs, dir, sp.BaseBranch)
 	}
@@ -83,17 +88,39 @@ func inPlace(sp run.Spec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("resolve working_directory: %w", err)
 	}
-	if sp.AllowedRoot == "" {
-		return real, nil
+	return real, within(sp.AllowedRoot, dir)
+}
+
+// within refuses a directory outside the allowed root, if there is one. Links are resolved.
+func within(allowed, dir string) error {
+	if allowed == "" {
+		return nil
 	}
-	root, err := filepath.EvalSymlinks(sp.AllowedRoot)
+	root, err := filepath.EvalSymlinks(allowed)
 	if err != nil {
-		return "", fmt.Errorf("resolve sandbox_allowed_root %q: %w", sp.AllowedRoot, err)
+		return fmt.Errorf("resolve sandbox_allowed_root %q: %w", allowed, err)
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return fmt.Errorf("resolve %q: %w", dir, err)
 	}
 	if rel, err := filepath.Rel(root, real); err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", fmt.Errorf("working_directory %q lies outside sandbox_allowed_root %q", dir, sp.AllowedRoot)
+		return fmt.Errorf("directory %q lies outside sandbox_allowed_root %q", dir, allowed)
 	}
-	return real, nil
+	return nil
+}
+
+// Tasks lists the ids of tasks that have isolated workspaces here.
+func (m *Manager) Tasks() ([]string, error) {
+	entries, err := os.ReadDir(m.base)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	ids := make([]string, 0, len(entries))
+	for _, e := range entries {
+		ids = append(ids, e.Name())
+	}
+	return ids, err
 }
 
 // RemoveTask deletes all isolated workspaces of a task.
