@@ -141,7 +141,7 @@ func BenchReadStream(b *testing.B, s eventstore.Store, n int) {
 		stream string
 		after  int
 	}{
-		"start": {longStream, 0}, "middle": {longStream, n / 20}, "end": {longStream, n/10 - 600}, "short": {fmt.Sprintf("run-%024d", 7), 0},
+		"start": {longStream, 0}, "middle": {longStream, n / 20}, "end": {longStream, n / 11}, "short": {fmt.Sprintf("run-%024d", 7), 0},
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {

@@ -18,8 +18,8 @@ const (
 )
 
 // ErrNoRetry marks an error of commit that has nothing to do with the requests,
-// so that trying halves of the group would not help.
-var ErrNoRetry = errors.New("the database cannot be reached")
+// so that trying halves of the group would not help. The cause is told with it.
+var ErrNoRetry = errors.New("the database does not take appends")
 
 // Queue hands groups of requests to one committing goroutine. While one group is
 // being made durable the next one gathers, so groups grow with the load and a

@@ -187,3 +187,23 @@ func TestUnreachableDatabaseIsAskedOnce(t *testing.T) {
 		}
 	})
 }
+
+// A driver that leaves a request without an outcome has not appended it.
+func TestNoOutcome(t *testing.T) {
+	for name, c := range map[string]struct {
+		events   int
+		appended eventstore.Appended
+		ok       bool
+	}{
+		"nothing said":           {events: 1},
+		"a place":                {1, eventstore.Appended{First: 1, Last: 1}, true},
+		"no events, empty log":   {0, eventstore.Appended{First: 1}, true},
+		"repeat of such a batch": {1, eventstore.Appended{First: 1, Repeated: true}, true},
+	} {
+		r := request(t, "run-1", c.events)
+		r.Appended = c.appended
+		if a, err := groupcommit.Settle(t.Context(), nil, r); (err == nil) != c.ok || a != c.appended {
+			t.Errorf("%s: %+v, %v", name, a, err)
+		}
+	}
+}

@@ -141,10 +141,16 @@ func sameIDs(stored []eventstore.Record, events []eventstore.Event) bool {
 	return true
 }
 
+// errNoOutcome is a driver's mistake. Nobody may take it for a success.
+var errNoOutcome = errors.New("append: the driver gave neither a place nor an error")
+
 // Settle returns the answer to a request that went through the queue: its place,
 // or the error, which may turn out to be the conflict of a batch with itself.
 func Settle(ctx context.Context, read ReadStream, r *Request) (eventstore.Appended, error) {
 	var conflict *eventstore.ConflictError
+	if r.Err == nil && len(r.Records) > 0 && r.Appended.Last == 0 && !r.Appended.Repeated {
+		return eventstore.Appended{}, errNoOutcome
+	}
 	if !errors.As(r.Err, &conflict) {
 		return r.Appended, r.Err
 	}
