@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"hecate/eventstore"
 	"hecate/eventstore/internal/blobs"
@@ -17,6 +18,10 @@ import (
 // commitMax is how long one group may take before the server counts as lost. The
 // server's own limits end earlier.
 const commitMax = 45 * time.Second
+
+// sendsMax is how often a group is sent if the connection is lost each time and it
+// is certain that nothing was written.
+const sendsMax = 2
 
 // Outcomes of hecate_append.
 const (
@@ -60,32 +65,29 @@ func (s *Store) addBlobs(ctx context.Context, list []blobs.Packed) error {
 // connection is lost on the way it finds out what became of each request, and
 // tries those once more that were not written.
 func (s *Store) commit(requests []*groupcommit.Request) error {
-	// Nobody's cancel may end what others wait for too.
-	ctx, stop := context.WithTimeout(context.Background(), commitMax)
-	defer stop()
-	err := s.send(ctx, requests)
-	if !lost(err) {
-		return classify(err)
-	}
-	rest, lookErr := s.settle(requests)
-	if lookErr != nil {
-		return fmt.Errorf("%w: the outcome of the append is unknown: %w", groupcommit.ErrNoRetry, errors.Join(err, lookErr))
-	}
-	if len(rest) == 0 {
-		return nil
-	}
-	ctx, stop = context.WithTimeout(context.Background(), commitMax)
-	defer stop()
-	if err = s.send(ctx, rest); err == nil {
-		return nil
-	}
-	if lost(err) {
-		if rest, lookErr = s.settle(rest); lookErr != nil {
-			err = errors.Join(err, lookErr)
+	rest := requests
+	var err error
+	for range sendsMax {
+		var by session
+		if by, err = s.send(rest); !lost(err) {
+			err = classify(err)
+			break
 		}
+		missing, lookErr := s.settle(rest, by)
+		if lookErr != nil {
+			err = fmt.Errorf("%w: the outcome of the append is unknown: %w", groupcommit.ErrNoRetry, errors.Join(err, lookErr))
+			break
+		}
+		if rest = missing; len(rest) == 0 {
+			return nil
+		}
+		err = fmt.Errorf("%w: %w", groupcommit.ErrNoRetry, err)
 	}
-	for _, r := range rest {
-		r.Err = fmt.Errorf("append: %w", err)
+	if err == nil || len(rest) == len(requests) {
+		return err
+	}
+	for _, r := range rest { // the others are in the log
+		r.Err = err
 	}
 	return nil
 }
@@ -135,19 +137,29 @@ func (v *seenVersions) fresh(connections int64) *versions.Cache {
 
 // send calls the server and hands out the answers. It relies on the versions seen
 // last; if another node has appended since, it asks once more relying on nothing.
-func (s *Store) send(ctx context.Context, requests []*groupcommit.Request) error {
-	err := s.call(ctx, requests, s.seen.fresh(s.connections.Load()))
+// It returns the session that was used, none if there was no connection.
+func (s *Store) send(requests []*groupcommit.Request) (session, error) {
+	// Nobody's cancel may end what others wait for too.
+	ctx, stop := context.WithTimeout(context.Background(), commitMax)
+	defer stop()
+	conn, err := s.writer.Acquire(ctx)
+	if err != nil {
+		return "", fmt.Errorf("append: %w: %w", groupcommit.ErrNoRetry, err)
+	}
+	defer conn.Release()
+	// The pool may have made a new connection just now: count only after that.
+	err = s.call(ctx, conn, requests, s.seen.fresh(s.connections.Load()))
 	var refused *pgconn.PgError
 	if errors.As(err, &refused) && refused.Code == uniqueViolation {
-		err = s.call(ctx, requests, nil)
+		err = s.call(ctx, conn, requests, nil)
 	}
-	return err
+	return sessionOf(conn.Conn()), err
 }
 
-func (s *Store) call(ctx context.Context, requests []*groupcommit.Request, seen *versions.Cache) error {
+func (s *Store) call(ctx context.Context, conn *pgxpool.Conn, requests []*groupcommit.Request, seen *versions.Cache) error {
 	var outcome, first, last, before []int64
 	args := newArguments(requests, seen)
-	err := s.writer.QueryRow(ctx, s.sql.append, args.values()...).Scan(&outcome, &first, &last, &before)
+	err := conn.QueryRow(ctx, s.sql.append, args.values()...).Scan(&outcome, &first, &last, &before)
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}

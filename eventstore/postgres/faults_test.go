@@ -3,10 +3,12 @@ package postgres_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"golang.org/x/sync/errgroup"
 
 	"hecate/eventstore"
 	"hecate/eventstore/postgres"
@@ -69,13 +71,13 @@ func TestPoison(t *testing.T) {
 // append ends with the truth, and is in the log once.
 func TestLostAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
-		cut      func(*proxy, string)
+		cut      fault
 		expected int64
 	}{
-		"behind the commit, at a version":    {(*proxy).dropAnswerTo, 0},
-		"behind the commit, at any version":  {(*proxy).dropAnswerTo, eventstore.AnyVersion},
-		"before the request, at a version":   {(*proxy).dropRequest, 0},
-		"before the request, at any version": {(*proxy).dropRequest, eventstore.AnyVersion},
+		"behind the commit, at a version":    {loseAnswer, 0},
+		"behind the commit, at any version":  {loseAnswer, eventstore.AnyVersion},
+		"before the request, at a version":   {loseRequest, 0},
+		"before the request, at any version": {loseRequest, eventstore.AnyVersion},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := pgtest.URL(t)
@@ -83,7 +85,7 @@ func TestLostAnswer(t *testing.T) {
 			s, direct := mustOpen(t, p.url), mustOpen(t, url)
 			ctx, stop := context.WithTimeout(t.Context(), patience)
 			defer stop()
-			c.cut(p, "run-cut")
+			p.arm("run-cut", false, c.cut)
 			a, err := s.Append(ctx, storetest.To("run-cut", c.expected, storetest.NewEvents(2)...))
 			if want := (eventstore.Appended{First: 1, Last: 2}); err != nil || a != want {
 				t.Fatalf("append: %+v, %v, want %+v", a, err, want)
@@ -98,6 +100,70 @@ func TestLostAnswer(t *testing.T) {
 				if head, err := s.Head(ctx); head != 2 || err != nil {
 					t.Errorf("head %d, %v, want 2", head, err)
 				}
+			}
+		})
+	}
+}
+
+// The call is lost to its client and reaches the server all the same, only later than
+// the look-up and the second call. It must not be carried out any more.
+func TestLateCall(t *testing.T) {
+	for name, expected := range map[string]int64{"at a version": 1, "at any version": eventstore.AnyVersion} {
+		t.Run(name, func(t *testing.T) {
+			url := pgtest.URL(t)
+			p := newProxy(t, url)
+			s := mustOpen(t, p.url)
+			ctx, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			if _, err := s.Append(ctx, storetest.To("run-late", 0, storetest.NewEvents(1)...)); err != nil {
+				t.Fatal(err)
+			}
+			p.arm("run-late", false, delayRequest)
+			a, err := s.Append(ctx, storetest.To("run-late", expected, storetest.NewEvents(2)...))
+			if want := (eventstore.Appended{First: 2, Last: 3}); err != nil || a != want {
+				t.Errorf("append: %+v, %v, want %+v", a, err, want)
+			}
+			close(p.release)
+			<-p.late
+			if head, err := s.Head(ctx); head != 3 || err != nil {
+				t.Errorf("head %d, %v, want 3", head, err)
+			}
+		})
+	}
+}
+
+// The connection breaks and the server is gone while the outcome is looked for.
+// Nobody knows what is in the log, and nobody may be told that it is.
+func TestOutcomeUnknown(t *testing.T) {
+	for name, faults := range map[string][]fault{
+		"before the request":       {loseRequest},
+		"behind the commit":        {loseAnswer},
+		"the second call":          {loseRequest, loseRequest},
+		"behind the second commit": {loseRequest, loseAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url := pgtest.URL(t)
+			p := newProxy(t, url)
+			s := mustOpen(t, p.url)
+			s.SettleWithin(500 * time.Millisecond)
+			ctx, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			p.arm("test.happened", true, faults...)
+			var g errgroup.Group
+			for i := range 3 {
+				g.Go(func() error {
+					a, err := s.Append(ctx, storetest.To(fmt.Sprintf("run-%d", i), 0, storetest.NewEvents(2)...))
+					if err == nil || a != (eventstore.Appended{}) {
+						return fmt.Errorf("append: %+v, %w, want an error", a, err)
+					}
+					return nil
+				})
+			}
+			if err := g.Wait(); err != nil {
+				t.Error(err)
+			}
+			if !p.wasCut() {
+				t.Error("the connections were not cut")
 			}
 		})
 	}

@@ -73,6 +73,7 @@ type Store struct {
 	tasks  sync.WaitGroup
 
 	connections atomic.Int64 // made for writing so far
+	settleMax   time.Duration
 	close       func()
 }
 
@@ -86,7 +87,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := migrations.CheckPrefix(prefix); err != nil {
 		return nil, fmt.Errorf("open log: %w", err)
 	}
-	s := &Store{prefix: prefix, sql: newStatements(prefix), news: make(chan struct{}, 1), notify: make(chan struct{}, 1)}
+	s := &Store{prefix: prefix, sql: newStatements(prefix), settleMax: settleMax, news: make(chan struct{}, 1), notify: make(chan struct{}, 1)}
 	if err := s.connect(ctx, o); err != nil {
 		s.closePools()
 		return nil, fmt.Errorf("open log: %w", err)
@@ -127,7 +128,10 @@ func (s *Store) connect(ctx context.Context, o Options) error {
 	maps.Copy(config.ConnConfig.RuntimeParams, writerSettings)
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
 		s.connections.Add(1)
-		return checkClients(ctx, conn)
+		if err := checkClients(ctx, conn); err != nil {
+			return err
+		}
+		return s.beginSession(ctx, conn)
 	}
 	s.writer, err = pgxpool.NewWithConfig(ctx, config)
 	return err

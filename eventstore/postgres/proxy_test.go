@@ -10,17 +10,29 @@ import (
 	"testing"
 )
 
-// proxy stands between a store and the server and can break a connection at a
-// chosen moment.
+// fault is what a proxy does to a connection.
+type fault int
+
+const (
+	loseRequest  fault = iota // break instead of passing on the request
+	loseAnswer                // break behind the answer to the request
+	delayRequest              // break towards the client, and pass on the request after release
+)
+
+// proxy stands between a store and the server and can break connections at chosen
+// moments.
 type proxy struct {
-	url    string
-	server string // network address of the server's socket
-	ln     net.Listener
+	url     string
+	server  string // network address of the server's socket
+	ln      net.Listener
+	release chan struct{} // close it to pass on a delayed request
+	late    chan struct{} // closed when the server is through with that
 
 	mu     sync.Mutex
-	marker []byte // breaks the connection whose client sends this
-	answer bool   // after the server has answered
-	cut    bool
+	marker []byte  // a request with this in it meets the next fault
+	faults []fault // still to come
+	down   bool    // after the last fault there is no server any more
+	conns  []net.Conn
 }
 
 func newProxy(t *testing.T, to string) *proxy {
@@ -41,7 +53,10 @@ func newProxy(t *testing.T, to string) *proxy {
 	t.Cleanup(func() { _ = os.RemoveAll(own) })
 	q.Set("host", own)
 	u.RawQuery = q.Encode()
-	p := &proxy{url: u.String(), server: filepath.Join(dir, ".s.PGSQL.5432")}
+	p := &proxy{
+		url: u.String(), server: filepath.Join(dir, ".s.PGSQL.5432"),
+		release: make(chan struct{}), late: make(chan struct{}),
+	}
 	if p.ln, err = net.Listen("unix", filepath.Join(own, ".s.PGSQL.5432")); err != nil {
 		t.Fatal(err)
 	}
@@ -50,24 +65,43 @@ func newProxy(t *testing.T, to string) *proxy {
 	return p
 }
 
-// dropAnswerTo breaks the connection once, behind the answer to a request that
-// holds the marker.
-func (p *proxy) dropAnswerTo(marker string) { p.arm(marker, true) }
-
-// dropRequest breaks the connection once, instead of passing on a request that
-// holds the marker.
-func (p *proxy) dropRequest(marker string) { p.arm(marker, false) }
-
-func (p *proxy) arm(marker string, answer bool) {
+// arm breaks the connections of the next requests that hold the marker. If down is
+// set, all others break with the last one, and no new ones are made.
+func (p *proxy) arm(marker string, down bool, faults ...fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.marker, p.answer = []byte(marker), answer
+	p.marker, p.down, p.faults = []byte(marker), down, faults
 }
 
+// wasCut reports whether all faults have happened.
 func (p *proxy) wasCut() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.cut
+	return p.marker != nil && len(p.faults) == 0
+}
+
+// meet returns the fault that a request meets.
+func (p *proxy) meet(request []byte) (f fault, hit bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.faults) == 0 || !bytes.Contains(request, p.marker) {
+		return 0, false
+	}
+	f, p.faults = p.faults[0], p.faults[1:]
+	if p.down && len(p.faults) == 0 {
+		for _, c := range p.conns {
+			_ = c.Close()
+		}
+	}
+	return f, true
+}
+
+// keep reports whether the server can be reached.
+func (p *proxy) keep(client net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.conns = append(p.conns, client)
+	return !p.down || len(p.faults) > 0
 }
 
 func (p *proxy) serve() {
@@ -81,14 +115,19 @@ func (p *proxy) serve() {
 			_ = client.Close()
 			continue
 		}
+		if !p.keep(client) {
+			_, _ = client.Close(), server.Close()
+			continue
+		}
 		answers := make(chan bool, 1) // true: drop the next answer
-		go p.pass(client, server, answers)
-		go p.passBack(server, client, answers)
+		ended := make(chan struct{})
+		go p.pass(client, server, answers, ended)
+		go p.passBack(server, client, answers, ended)
 	}
 }
 
 // pass copies what the client sends.
-func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool) {
+func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool, ended <-chan struct{}) {
 	defer server.Close()
 	defer client.Close()
 	buf := make([]byte, 64<<10)
@@ -97,18 +136,20 @@ func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool) {
 		if err != nil {
 			return
 		}
-		p.mu.Lock()
-		hit := p.marker != nil && bytes.Contains(buf[:n], p.marker)
-		answer := p.answer
-		if hit {
-			p.marker, p.cut = nil, true
-		}
-		p.mu.Unlock()
-		if hit && !answer {
+		f, hit := p.meet(buf[:n])
+		if hit && f == loseRequest {
 			return
 		}
-		if hit {
+		if hit && f == loseAnswer {
 			dropAnswer <- true
+		}
+		if hit && f == delayRequest {
+			_ = client.Close()
+			<-p.release
+			_, _ = server.Write(buf[:n])
+			<-ended
+			close(p.late)
+			return
 		}
 		if _, err := server.Write(buf[:n]); err != nil {
 			return
@@ -116,7 +157,8 @@ func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool) {
 	}
 }
 
-func (p *proxy) passBack(server, client net.Conn, dropAnswer <-chan bool) {
+func (p *proxy) passBack(server, client net.Conn, dropAnswer <-chan bool, ended chan<- struct{}) {
+	defer close(ended)
 	defer server.Close()
 	defer client.Close()
 	buf := make([]byte, 64<<10)

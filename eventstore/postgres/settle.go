@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"hecate/domain/ident"
 	"hecate/eventstore"
 	"hecate/eventstore/internal/groupcommit"
 )
@@ -17,15 +18,38 @@ const (
 	settlePause = 100 * time.Millisecond
 )
 
-// settle finds out what became of requests whose answer was lost. It gives those
-// that were written their place and returns the others.
-func (s *Store) settle(requests []*groupcommit.Request) (rest []*groupcommit.Request, err error) {
-	ctx, stop := context.WithTimeout(context.Background(), settleMax)
+// session names a connection for writing. The server's end of it holds a lock of
+// this name until it has ended, so whoever gets the lock knows that nothing more
+// will come from there.
+type session string
+
+// sessionKey is where a connection keeps its name.
+const sessionKey = "session"
+
+func (s *Store) beginSession(ctx context.Context, conn *pgx.Conn) error {
+	name := session(ident.New("session"))
+	if _, err := conn.Exec(ctx, s.sql.beginSession, string(name)); err != nil {
+		return fmt.Errorf("begin session: %w", err)
+	}
+	conn.PgConn().CustomData()[sessionKey] = name
+	return nil
+}
+
+func sessionOf(conn *pgx.Conn) session {
+	name, _ := conn.PgConn().CustomData()[sessionKey].(session)
+	return name
+}
+
+// settle finds out what became of requests whose answer was lost with the session
+// that they were sent by. It gives those that were written their place and returns
+// the others, which will not be written any more.
+func (s *Store) settle(requests []*groupcommit.Request, by session) (rest []*groupcommit.Request, err error) {
+	ctx, stop := context.WithTimeout(context.Background(), s.settleMax)
 	defer stop()
 	for {
 		err = pgx.BeginFunc(ctx, s.writer, func(tx pgx.Tx) error {
 			rest = rest[:0]
-			return s.lookUp(ctx, tx, requests, &rest)
+			return s.lookUp(ctx, tx, requests, by, &rest)
 		})
 		if err == nil {
 			signal(s.news) // what was written did not pass through our hands
@@ -39,10 +63,16 @@ func (s *Store) settle(requests []*groupcommit.Request) (rest []*groupcommit.Req
 	}
 }
 
-func (s *Store) lookUp(ctx context.Context, tx pgx.Tx, requests []*groupcommit.Request, rest *[]*groupcommit.Request) error {
-	// Our call may still be running on the server. It holds this lock until it ends.
-	if _, err := tx.Exec(ctx, s.sql.lockLog); err != nil {
-		return fmt.Errorf("lock the log: %w", err)
+func (s *Store) lookUp(ctx context.Context, tx pgx.Tx, requests []*groupcommit.Request, by session, rest *[]*groupcommit.Request) error {
+	if by != "" {
+		// Our call may still be running on the server, or wait there to be read. The log's
+		// lock would not tell: the call may not have got to it yet.
+		if _, err := tx.Exec(ctx, s.sql.endSession, string(by)); err != nil {
+			return fmt.Errorf("end the lost session: %w", err)
+		}
+		if _, err := tx.Exec(ctx, s.sql.awaitSession, string(by)); err != nil {
+			return fmt.Errorf("wait for the end of the lost session: %w", err)
+		}
 	}
 	for _, r := range requests {
 		place, ok, err := s.find(ctx, tx, r)

@@ -16,7 +16,9 @@ type statements struct {
 	newLog, state, head             string
 	readAll, readStream, blob, work string
 	append, addBlob                 string
-	lockLog, findEvent, findAnswer  string
+	findEvent, findAnswer           string
+	beginSession, endSession        string
+	awaitSession                    string
 	notify, listen, workerLock      string
 }
 
@@ -35,7 +37,14 @@ func newStatements(prefix string) statements {
 		append:  p(`SELECT outcome, first, last, versions FROM hecate_append(` + parameters(argumentsOfAppend) + `)`),
 		addBlob: p(`INSERT INTO hecate_blobs (digest, salt, size, media_type, codec, content) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`),
 
-		lockLog:    p(`SELECT pg_advisory_xact_lock(hashtextextended('hecate_log', 0))`),
+		beginSession: `SELECT pg_advisory_lock(hashtextextended($1, 0))`,
+		// Sessions of one's own role may be ended by anyone. Two numbers make up the key of the lock.
+		endSession: `SELECT pg_terminate_backend(l.pid) FROM hashtextextended($1, 0) AS key, pg_locks l
+			WHERE l.locktype = 'advisory' AND l.granted AND l.pid <> pg_backend_pid() AND l.objsubid = 1
+				AND l.classid = (key >> 32 & 4294967295)::oid AND l.objid = (key & 4294967295)::oid
+				AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+		awaitSession: `SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`,
+
 		findEvent:  p(`SELECT position FROM hecate_log WHERE stream = $1 AND event_id = $2`),
 		findAnswer: p(`SELECT first, last FROM hecate_commands WHERE command_id = $1`),
 
