@@ -16,7 +16,8 @@ const (
 // news: nothing decides on it, and it is gone when the answer is in the log.
 type Progress struct {
 	mu   sync.Mutex
-	runs map[string]*partial
+	runs map[string]*partial // only of calls under way, so that watching a run costs nothing later
+	idle chan struct{}       // closed and replaced when an answer begins to arrive
 }
 
 type partial struct {
@@ -27,15 +28,8 @@ type partial struct {
 	changed   chan struct{} // closed and replaced at each announcement
 }
 
-func newProgress() *Progress { return &Progress{runs: map[string]*partial{}} }
-
-func (p *Progress) entry(runID string) *partial {
-	e := p.runs[runID]
-	if e == nil {
-		e = &partial{changed: make(chan struct{})}
-		p.runs[runID] = e
-	}
-	return e
+func newProgress() *Progress {
+	return &Progress{runs: map[string]*partial{}, idle: make(chan struct{})}
 }
 
 // Partial returns the text so far of the run's model call and a number that grows
@@ -50,17 +44,26 @@ func (p *Progress) Partial(runID string) (text string, version int64) {
 }
 
 // Changed returns a channel that is closed when the run's partial text has grown
-// or has become part of the log.
+// or has become part of the log. It may be closed for another run's sake.
 func (p *Progress) Changed(runID string) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.entry(runID).changed
+	if e := p.runs[runID]; e != nil {
+		return e.changed
+	}
+	return p.idle
 }
 
 func (p *Progress) add(runID, delta string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e := p.entry(runID)
+	e := p.runs[runID]
+	if e == nil {
+		e = &partial{changed: make(chan struct{})}
+		p.runs[runID] = e
+		close(p.idle)
+		p.idle = make(chan struct{})
+	}
 	e.text.WriteString(delta)
 	if e.text.Len()-e.shown >= progressBytes || now.Sub(e.announced) >= progressEvery {
 		e.announce(now)
