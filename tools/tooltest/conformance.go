@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"hecate/domain/event"
 	"hecate/domain/run"
 	"hecate/tools"
 )
@@ -28,6 +30,12 @@ type Case struct {
 const (
 	// resultMax bounds a result text; the longest legitimate one is an artifact or a file of a MiB with its header.
 	resultMax = 1<<20 + 64<<10
+	// What is recorded of a call, in bytes. An event of a MiB can't be recorded at
+	// all; texts that move out of the log don't count.
+	titleMax     = 256
+	errorTextMax = 1 << 10
+	lineMax      = 8 << 10
+	recordMax    = 256 << 10
 	// promptly is how long a cancelled call may take to return, generously.
 	promptly = 10 * time.Second
 )
@@ -40,6 +48,7 @@ func Conformance(t *testing.T, c Case) {
 	t.Run("arguments", func(t *testing.T) { checkArguments(t, c) })
 	t.Run("call", func(t *testing.T) { checkCall(t, c) })
 	t.Run("cancel", func(t *testing.T) { checkCancel(t, c) })
+	t.Run("size", func(t *testing.T) { checkSize(t, c) })
 	for _, name := range c.Paths {
 		t.Run("path "+name, func(t *testing.T) { checkPath(t, c, name) })
 	}
@@ -77,9 +86,7 @@ func checkArguments(t *testing.T, c Case) {
 		}
 	}
 	more := map[string]any{"x_unknown": map[string]any{"deep": []int{1}}}
-	for k, v := range c.Args {
-		more[k] = v
-	}
+	maps.Copy(more, c.Args)
 	p, err := c.Tool.Prepare(encode(t, more))
 	if err != nil {
 		t.Fatalf("an unknown member: %v", err)
@@ -100,11 +107,7 @@ func encode(t *testing.T, v any) json.RawMessage {
 
 func checkCall(t *testing.T, c Case) {
 	w := New(t)
-	r := w.Call(c.Tool, c.Args)
-	checkResult(t, r)
-	if _, err := json.Marshal([]any{r.Input, r.Output}); err != nil {
-		t.Errorf("the step cannot be recorded: %v", err)
-	}
+	checkResult(t, w.Call(c.Tool, c.Args))
 }
 
 func checkResult(t *testing.T, r tools.Result) {
@@ -112,8 +115,14 @@ func checkResult(t *testing.T, r tools.Result) {
 	if r.Text == "" || !utf8.ValidString(r.Text) || len(r.Text) > resultMax {
 		t.Errorf("the text is %d bytes, %.200q", len(r.Text), r.Text)
 	}
-	if r.Title == "" {
-		t.Error("there is no title")
+	if r.Title == "" || len(r.Title) > titleMax || !utf8.ValidString(r.Title) {
+		t.Errorf("the title is %d bytes, %.200q", len(r.Title), r.Title)
+	}
+	if len(r.ErrorText) > errorTextMax || !utf8.ValidString(r.ErrorText) {
+		t.Errorf("the error is %d bytes, %.200q", len(r.ErrorText), r.ErrorText)
+	}
+	if in, out := len(encode(t, r.Input)), len(encode(t, r.Output)); in > recordMax || out > recordMax {
+		t.Errorf("the step has an input of %d bytes and an output of %d", in, out)
 	}
 	switch r.Outcome {
 	case run.OutcomeCompleted:
@@ -149,6 +158,45 @@ func checkCancel(t *testing.T, c Case) {
 	}
 }
 
+// checkSize gives the tool arguments as long as a model can make them: what is
+// recorded of the call, beside texts, must not grow with them.
+func checkSize(t *testing.T, c Case) {
+	for name, v := range c.Args {
+		if _, ok := v.(string); !ok {
+			continue
+		}
+		for _, long := range []string{strings.Repeat("é", 500_000), strings.Repeat("\x01", 1<<20), strings.Repeat("a/", 1<<19)} {
+			args := maps.Clone(c.Args)
+			args[name] = long
+			p, err := c.Tool.Prepare(encode(t, args))
+			if err != nil {
+				continue // refused, and nothing of it is recorded but a text
+			}
+			w := New(t)
+			w.Env.ToolName = c.Tool.Name
+			if len(p.Line) > lineMax || len(encode(t, p.Input)) > recordMax {
+				t.Errorf("%s: an approval line of %d bytes, an input of %d", name, len(p.Line), len(encode(t, p.Input)))
+			}
+			if p.Before != nil {
+				checkEvents(t, name, p.Before(w.Env))
+			}
+			r := p.Run(t.Context(), w.Env)
+			checkResult(t, r)
+			checkEvents(t, name, append(w.Emitted(), r.Facts...))
+		}
+	}
+}
+
+func checkEvents(t *testing.T, name string, payloads []event.Payload) {
+	t.Helper()
+	for _, p := range payloads {
+		e, err := event.Encode(p, func() [16]byte { return [16]byte{} })
+		if err != nil || len(e.Data) > recordMax {
+			t.Errorf("%s: %s with %d bytes: %v", name, p.EventType(), len(e.Data), err)
+		}
+	}
+}
+
 // checkPath gives the tool paths that lead out of the workspace.
 func checkPath(t *testing.T, c Case, name string) {
 	w := New(t)
@@ -168,10 +216,7 @@ func checkPath(t *testing.T, c Case, name string) {
 		"..", "../outside", "../outside/secret", "sub/../../outside/secret", outside, outside + "/secret", "out", "out/secret", "out/new",
 		"secret", "dangling", "twice/secret", "/etc/passwd", "C:\\x", "\\\\host\\share", "a\x00b", "..\x00", "out/../out/secret",
 	} {
-		args := map[string]any{}
-		for k, v := range c.Args {
-			args[k] = v
-		}
+		args := maps.Clone(c.Args)
 		args[name] = path
 		r := w.Call(c.Tool, args)
 		checkResult(t, r)
