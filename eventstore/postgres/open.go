@@ -39,6 +39,10 @@ var writerSettings = map[string]string{
 	"statement_timeout":                   "30s",
 	"idle_in_transaction_session_timeout": "30s",
 	"default_transaction_isolation":       "read committed",
+}
+
+// planSettings are what the server applies to every connection.
+var planSettings = map[string]string{
 	// The statements never change and all rows are found by their keys: plan once,
 	// whatever the server believes about the sizes of the tables.
 	"plan_cache_mode":   "force_generic_plan",
@@ -116,6 +120,7 @@ func (s *Store) connect(ctx context.Context, o Options) error {
 	config.ConnConfig.ConnectTimeout = connectMax
 	s.config = config.ConnConfig.Copy()
 
+	maps.Copy(config.ConnConfig.RuntimeParams, planSettings)
 	config.MaxConns = readersMaxDefault
 	if o.ReadersMax > 0 {
 		config.MaxConns = int32(min(o.ReadersMax, 1000))
