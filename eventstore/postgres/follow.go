@@ -33,7 +33,8 @@ func (s *Store) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		// An unreachable database is tried again at the next tick, and shows in every other use.
+		// An unreachable database is tried again at the next tick, and shows in every other
+		// use. Of a gap those are told who wait.
 		_ = s.catchUp(ctx)
 	}
 }
@@ -58,20 +59,24 @@ func (s *Store) catchUp(ctx context.Context) error {
 		if len(page) == 0 {
 			return nil
 		}
-		s.pushNew(page)
+		if err := s.pushNew(page); err != nil {
+			s.tail.Fail(err)
+			return err
+		}
 	}
 	return nil
 }
 
 // pushNew adds the part of a page that no append of this node has added meanwhile.
-func (s *Store) pushNew(page []eventstore.Record) {
+func (s *Store) pushNew(page []eventstore.Record) error {
 	for !s.tail.Push(page) {
-		known := s.tail.Head() - page[0].Position + 1
-		if known <= 0 || known >= int64(len(page)) {
-			return
+		head := s.tail.Head()
+		if page[0].Position > head+1 {
+			return fmt.Errorf("the log goes on at %d after %d", page[0].Position, head)
 		}
-		page = page[known:]
+		page = page[min(head-page[0].Position+1, int64(len(page))):] // an empty rest is added at once
 	}
+	return nil
 }
 
 // announce tells other nodes of appends, after the fact: a notification inside

@@ -90,6 +90,32 @@ func TestTruncateRefused(t *testing.T) {
 	}
 }
 
+// A log in which a position is missing. Nobody goes beyond the gap, and who waits for
+// more is told.
+func TestGap(t *testing.T) {
+	url := pgtest.URL(t)
+	s, err := postgres.Open(t.Context(), postgres.Options{URL: url})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := behind(t, url, "UPDATE hecate_log_state SET floor = 10"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	a, err := s.Append(ctx, storetest.To("run-1", 0, storetest.NewEvents(1)...))
+	if err != nil || a.First != 11 {
+		t.Fatalf("append: %+v, %v", a, err)
+	}
+	if err := s.CatchUp(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("catch up: %v, want an error at once", err)
+	}
+	if err := s.Wait(ctx, 0); err == nil || ctx.Err() != nil {
+		t.Errorf("wait: %v, want an error at once", err)
+	}
+}
+
 func TestNewerSchema(t *testing.T) {
 	url := pgtest.URL(t)
 	s, err := openAt(url)

@@ -50,7 +50,8 @@ func (s *Store) Head(ctx context.Context) (head int64, err error) {
 	return head, nil
 }
 
-// Wait returns once the head is beyond after, with ctx's error, or with eventstore.ErrClosed.
+// Wait returns once the head is beyond after, with ctx's error, with
+// eventstore.ErrClosed, or with an error if a position is missing from the log.
 func (s *Store) Wait(ctx context.Context, after int64) error { return s.tail.Wait(ctx, after) }
 
 // LogID identifies this log.

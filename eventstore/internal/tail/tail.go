@@ -22,7 +22,8 @@ type Tail struct {
 	records []eventstore.Record // records[i] has position base+1+i; written once, never changed
 	base    int64
 	bytes   int
-	changed chan struct{} // closed and replaced whenever the head moves
+	changed chan struct{} // closed and replaced whenever there is something for those who wait
+	failed  error         // why there is nothing beyond the head, if that is known
 	closed  bool
 }
 
@@ -46,6 +47,7 @@ func (t *Tail) Push(records []eventstore.Record) bool {
 		t.bytes += len(r.Data)
 	}
 	t.trim()
+	t.failed = nil
 	t.wake()
 	return true
 }
@@ -71,7 +73,16 @@ func (t *Tail) Jump(head int64) {
 	if head <= t.base+int64(len(t.records)) {
 		return
 	}
-	t.records, t.base, t.bytes = nil, head, 0
+	t.records, t.base, t.bytes, t.failed = nil, head, 0, nil
+	t.wake()
+}
+
+// Fail tells those who wait, now or later, that the log cannot be followed beyond
+// its head. That is over when records are added.
+func (t *Tail) Fail(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.failed = err
 	t.wake()
 }
 
@@ -115,18 +126,20 @@ func (t *Tail) Head() int64 {
 	return t.base + int64(len(t.records))
 }
 
-// Wait returns once the head is beyond after, with ctx's error, or with
-// eventstore.ErrClosed.
+// Wait returns once the head is beyond after, with ctx's error, with
+// eventstore.ErrClosed, or with what Fail was told.
 func (t *Tail) Wait(ctx context.Context, after int64) error {
 	for {
 		t.mu.Lock()
-		head, changed, closed := t.base+int64(len(t.records)), t.changed, t.closed
+		head, changed, closed, failed := t.base+int64(len(t.records)), t.changed, t.closed, t.failed
 		t.mu.Unlock()
 		switch {
 		case closed:
 			return eventstore.ErrClosed
 		case head > after:
 			return nil
+		case failed != nil:
+			return failed
 		}
 		select {
 		case <-changed:

@@ -112,3 +112,24 @@ func TestTailWakes(t *testing.T) {
 		tl.Close()
 	})
 }
+
+// Who waits hears why nothing comes, until something does.
+func TestTailFails(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tl, gap := tail.New(0), errors.New("gap")
+		waiting := make(chan error, 1)
+		go func() { waiting <- tl.Wait(t.Context(), 0) }()
+		synctest.Wait()
+		tl.Fail(gap)
+		if err := <-waiting; !errors.Is(err, gap) {
+			t.Errorf("waiting: %v", err)
+		}
+		if err := tl.Wait(t.Context(), 0); !errors.Is(err, gap) {
+			t.Errorf("late: %v", err)
+		}
+		tl.Push(records(0, 1, 1))
+		if err := tl.Wait(t.Context(), 0); err != nil {
+			t.Errorf("with news: %v", err)
+		}
+	})
+}
