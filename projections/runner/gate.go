@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"sync"
+	"time"
 )
 
 // gate is a position that only rises and that many can wait for.
@@ -10,6 +11,7 @@ type gate struct {
 	mu       sync.Mutex
 	position int64
 	changed  chan struct{} // closed at the next rise; nil if nobody waits
+	asked    chan struct{} // closed when somebody begins to wait; nil if nobody rests
 }
 
 func (g *gate) get() int64 {
@@ -48,6 +50,10 @@ func (g *gate) wait(ctx context.Context, position int64) error {
 		if g.changed == nil {
 			g.changed = make(chan struct{})
 		}
+		if g.asked != nil {
+			close(g.asked)
+			g.asked = nil
+		}
 		changed := g.changed
 		g.mu.Unlock()
 		select {
@@ -55,5 +61,28 @@ func (g *gate) wait(ctx context.Context, position int64) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// rest returns after d, or as soon as somebody waits for more than there is. Resting
+// lets records gather, so that a busy log costs few transactions; nobody who asks
+// pays for it.
+func (g *gate) rest(ctx context.Context, d time.Duration) {
+	g.mu.Lock()
+	if g.changed != nil {
+		g.mu.Unlock()
+		return
+	}
+	if g.asked == nil {
+		g.asked = make(chan struct{})
+	}
+	asked := g.asked
+	g.mu.Unlock()
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-asked:
+	case <-timer.C:
+	case <-ctx.Done():
 	}
 }

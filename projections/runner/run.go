@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	closeMax     = 10 * time.Second // how long handlers may finish what they do when Run ends
-	retriesMax   = 8                // of a batch that the database refused, before it is read again
+	gatherMax    = 4 * time.Millisecond // how far a model that nobody waits for may stay behind to take more at once
+	closeMax     = 10 * time.Second     // how long handlers may finish what they do when Run ends
+	retriesMax   = 8                    // of a batch that the database refused, before it is read again
 	retryFirst   = 20 * time.Millisecond
 	retryMax     = 2 * time.Second
 	followEvery  = 25 * time.Millisecond // how often a follower looks where the owner is
@@ -102,6 +103,9 @@ func (r *Runner) handle(p *projection, m *message.Message) error {
 	}
 	if now := *p.parked.Load(); len(now) > parked {
 		r.reportParked(p, now, records[0].Position)
+	}
+	if err == nil {
+		p.gate.rest(m.Context(), gatherMax)
 	}
 	return err
 }
