@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
 	"hecate/eventstore"
 	"hecate/eventstore/internal/groupcommit"
 	"hecate/eventstore/internal/tail"
@@ -36,6 +39,25 @@ type group struct {
 // commit makes the group durable in one transaction. After an error nothing of
 // it was written.
 func (a *appender) commit(requests []*groupcommit.Request) error {
+	return classify(a.commitOnce(requests))
+}
+
+// classify marks what no smaller group would cure: a lock of a foreign tool, a full
+// or broken disk.
+func classify(err error) error {
+	var answer *sqlite.Error
+	if err == nil || !errors.As(err, &answer) {
+		return err
+	}
+	switch answer.Code() & 0xff { // without the details
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR,
+		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOTADB:
+		return fmt.Errorf("%w: %w", groupcommit.ErrNoRetry, err)
+	}
+	return err
+}
+
+func (a *appender) commitOnce(requests []*groupcommit.Request) error {
 	// Nobody's cancel may end what others wait for too.
 	ctx := context.Background()
 	tx, err := a.db.BeginTx(ctx, nil)

@@ -11,10 +11,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
 	"hecate/eventstore"
+	"hecate/eventstore/internal/groupcommit"
 	"hecate/eventstore/sqlite"
 	"hecate/eventstore/storetest"
 	"hecate/migrations"
@@ -210,4 +212,35 @@ func TestPoison(t *testing.T) {
 		t.Fatal(err)
 	}
 	storetest.Poisoned(t, s)
+}
+
+// A foreign tool holds the file locked. A group of appends fails as one: each half of
+// it would only wait for the lock once more.
+func TestLockedFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, BusyTimeout: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	tool, err := behind(t, path).Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tool.Close()
+	if _, err := tool.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 {
+		_, err = s.Append(t.Context(), storetest.To("run-"+strconv.Itoa(i), 0, storetest.NewEvents(1)...))
+		if !errors.Is(err, groupcommit.ErrNoRetry) {
+			t.Errorf("append: %v, want ErrNoRetry", err)
+		}
+	}
+	if _, err := tool.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Append(t.Context(), storetest.To("run-1", 0, storetest.NewEvents(1)...)); err != nil {
+		t.Errorf("append after all: %v", err)
+	}
 }
