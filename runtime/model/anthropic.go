@@ -86,12 +86,8 @@ func (c *Anthropic) request(call Call) ([]byte, error) {
 	}
 	b.WriteByte(']')
 	if len(call.Tools) > 0 {
-		tools, err := c.tools(call.Tools)
-		if err != nil {
-			return nil, fmt.Errorf("encode tools: %w", err)
-		}
 		b.WriteString(`,"tools":`)
-		b.Write(tools)
+		b.Write(call.Tools)
 	}
 	if call.Stream {
 		b.WriteString(`,"stream":true`)
@@ -125,7 +121,11 @@ type anthropicTool struct {
 	CacheControl json.RawMessage `json:"cache_control,omitempty"`
 }
 
-func (c *Anthropic) tools(definitions []ToolDefinition) ([]byte, error) {
+// EncodeTools writes the list of tools. The last one marks what the provider may cache.
+func (c *Anthropic) EncodeTools(definitions []ToolDefinition) ([]byte, error) {
+	if len(definitions) == 0 {
+		return nil, nil
+	}
 	tools := make([]anthropicTool, len(definitions))
 	for i, t := range definitions {
 		tools[i] = anthropicTool{Name: t.Name, Description: t.Description, InputSchema: schemaOf(t)}
@@ -133,7 +133,11 @@ func (c *Anthropic) tools(definitions []ToolDefinition) ([]byte, error) {
 	if !c.options.DisableCache {
 		tools[len(tools)-1].CacheControl = json.RawMessage(`{"type":"ephemeral"}`)
 	}
-	return encode(tools)
+	list, err := encode(tools)
+	if err != nil {
+		return nil, fmt.Errorf("encode tools: %w", err)
+	}
+	return list, nil
 }
 
 // turn is neighbouring messages of one speaker, which this dialect wants as one.

@@ -57,7 +57,7 @@ func TestRequests(t *testing.T) {
 		{Name: "git_status"},
 	}
 	for _, dialect := range dialects {
-		for name, call := range map[string]model.Call{"full": {Stream: true, Tools: tools}, "plain": {}} {
+		for name, call := range map[string]model.Call{"full": {Stream: true}, "plain": {}} {
 			t.Run(dialect+"_"+name, func(t *testing.T) {
 				recorded := make(chan string, 1)
 				url := answering(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -70,8 +70,12 @@ func TestRequests(t *testing.T) {
 				c := client(dialect, url)
 				call.Model = "m-1"
 				call.Conversation = conversation(t, c, messages...)
+				var err error
+				if call.Tools, err = c.EncodeTools(tools); err != nil {
+					t.Fatal(err)
+				}
 				if name == "plain" {
-					call.Conversation = conversation(t, c, user("Hi"))
+					call.Conversation, call.Tools = conversation(t, c, user("Hi")), nil
 				}
 				_, _ = c.Call(t.Context(), call) // the empty answer is no answer; the request is what counts
 				golden(t, "testdata/requests/"+dialect+"_"+name+".txt", <-recorded)

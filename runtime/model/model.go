@@ -17,6 +17,9 @@ type Client interface {
 	// Encode writes one message in the provider's dialect. The result depends on
 	// the message alone, so a growing conversation encodes each message once.
 	Encode(m run.Message) (Encoded, error)
+	// EncodeTools writes the catalogue in the provider's dialect, once for all calls
+	// of a run; nil for an empty one.
+	EncodeTools(tools []ToolDefinition) ([]byte, error)
 	// Call sends the conversation and returns the whole answer, or an *Error.
 	Call(ctx context.Context, c Call) (*Response, error)
 }
@@ -32,7 +35,7 @@ type Encoded struct {
 type Call struct {
 	Model        string
 	Conversation []Encoded
-	Tools        []ToolDefinition // an empty list leaves the field out of the request
+	Tools        []byte // as EncodeTools made them; nil leaves the field out of the request
 	Stream       bool
 	// OnText gets the answer's text as it arrives, in order, from the goroutine
 	// that called Call. It may be nil.

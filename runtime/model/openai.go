@@ -61,6 +61,25 @@ type openAITool struct {
 	} `json:"function"`
 }
 
+// EncodeTools writes the list of functions.
+func (*OpenAI) EncodeTools(definitions []ToolDefinition) ([]byte, error) {
+	if len(definitions) == 0 {
+		return nil, nil
+	}
+	tools := make([]openAITool, len(definitions))
+	for i, t := range definitions {
+		tools[i].Type = "function"
+		tools[i].Function.Name = t.Name
+		tools[i].Function.Description = t.Description
+		tools[i].Function.Parameters = schemaOf(t)
+	}
+	list, err := encode(tools)
+	if err != nil {
+		return nil, fmt.Errorf("encode tools: %w", err)
+	}
+	return list, nil
+}
+
 // openAIRequest writes the request around the messages, which are encoded already.
 func openAIRequest(call Call) ([]byte, error) {
 	model, err := encode(call.Model)
@@ -84,19 +103,8 @@ func openAIRequest(call Call) ([]byte, error) {
 	}
 	b.WriteByte(']')
 	if len(call.Tools) > 0 {
-		tools := make([]openAITool, len(call.Tools))
-		for i, t := range call.Tools {
-			tools[i].Type = "function"
-			tools[i].Function.Name = t.Name
-			tools[i].Function.Description = t.Description
-			tools[i].Function.Parameters = schemaOf(t)
-		}
-		list, err := encode(tools)
-		if err != nil {
-			return nil, fmt.Errorf("encode tools: %w", err)
-		}
 		b.WriteString(`,"tools":`)
-		b.Write(list)
+		b.Write(call.Tools)
 	}
 	if call.Stream {
 		b.WriteString(`,"stream":true,"stream_options":{"include_usage":true}`)

@@ -29,7 +29,7 @@ type attempt struct {
 	client  model.Client // that encoded is for
 	encoded []model.Encoded
 	chars   int64 // of the encoded conversation, for the token estimate
-	offered []model.ToolDefinition
+	tools   []byte // the catalogue, for client
 	known   map[string]tools.Tool
 	ready   map[string]prepared // by call id
 }
@@ -127,7 +127,7 @@ func (a *attempt) fold(ctx context.Context, id string) error {
 		return fmt.Errorf("fold run %s: %w", id, err)
 	}
 	a.s, a.staged = s, nil
-	a.client, a.encoded, a.chars = nil, nil, 0
+	a.client, a.tools, a.encoded, a.chars = nil, nil, nil, 0
 	clear(a.ready)
 	return nil
 }

@@ -32,6 +32,8 @@ func (*instant) Encode(m run.Message) (model.Encoded, error) {
 	return model.Encoded{Role: m.Role, Body: []byte(m.Content.String())}, nil
 }
 
+func (*instant) EncodeTools([]model.ToolDefinition) ([]byte, error) { return nil, nil }
+
 func (i *instant) Call(context.Context, model.Call) (*model.Response, error) {
 	i.asked = append(i.asked, time.Now())
 	m := run.Message{Role: run.RoleAssistant}

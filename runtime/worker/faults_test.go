@@ -149,6 +149,8 @@ type late struct{ asked chan struct{} }
 
 func (*late) Encode(m run.Message) (model.Encoded, error) { return model.Encoded{Role: m.Role}, nil }
 
+func (*late) EncodeTools([]model.ToolDefinition) ([]byte, error) { return nil, nil }
+
 func (l *late) Call(ctx context.Context, _ model.Call) (*model.Response, error) {
 	close(l.asked)
 	<-ctx.Done()

@@ -29,7 +29,7 @@ func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
 		return err
 	}
 	resp, err := route.Client.Call(ctx, model.Call{
-		Model: route.Model, Conversation: a.encoded, Tools: a.catalogue(), Stream: true,
+		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true,
 		OnText: func(delta string) { a.Progress.add(a.s.ID, delta, time.Now()) },
 	})
 	defer a.Progress.drop(a.s.ID)
@@ -48,7 +48,11 @@ func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
 // encode brings the encoded conversation up to date; each message is written once.
 func (a *attempt) encode(c model.Client) error {
 	if a.client != c {
-		a.client, a.encoded, a.chars = c, nil, 0
+		tools, err := c.EncodeTools(a.catalogue())
+		if err != nil {
+			return err
+		}
+		a.client, a.tools, a.encoded, a.chars = c, tools, nil, 0
 	}
 	for _, m := range a.s.Conversation[len(a.encoded):] {
 		enc, err := c.Encode(m)
@@ -66,16 +70,14 @@ func (a *attempt) encode(c model.Client) error {
 
 // catalogue is the list of tools that the run's model sees.
 func (a *attempt) catalogue() []model.ToolDefinition {
-	if a.offered != nil {
-		return a.offered
-	}
 	posture := a.posture()
+	var offered []model.ToolDefinition
 	for _, t := range a.Tools {
 		if !t.Direct && posture.Offered(t.Name) {
-			a.offered = append(a.offered, model.ToolDefinition{Name: t.Name, Description: t.Summary, Parameters: t.Schema})
+			offered = append(offered, model.ToolDefinition{Name: t.Name, Description: t.Summary, Parameters: t.Schema})
 		}
 	}
-	return a.offered
+	return offered
 }
 
 func (a *attempt) failure(index int64, err error) run.ModelCallFailed {
