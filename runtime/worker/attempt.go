@@ -28,7 +28,7 @@ type attempt struct {
 
 	client  model.Client // that encoded is for
 	encoded []model.Encoded
-	chars   int64 // of the encoded conversation, for the token estimate
+	chars   int64  // of the encoded conversation, for the token estimate
 	tools   []byte // the catalogue, for client
 	known   map[string]tools.Tool
 	ready   map[string]prepared // by call id
