@@ -14,18 +14,18 @@ import (
 // namesMax bounds what a directory remembers of each kind. Beyond it, it starts anew.
 const namesMax = 16 << 10
 
-// directory knows which task a run belongs to and which tasks are deleted. Both
-// never change once they are so.
+// directory knows which task a run belongs to, which never changes, and which tasks
+// are deleted.
 type directory struct {
-	log Log
+	log     Log
+	deleted *deletions
 
-	mu      sync.Mutex
-	tasks   map[string]string // by run
-	deleted map[string]bool   // by task
+	mu    sync.Mutex
+	tasks map[string]string // by run
 }
 
 func newDirectory(log Log) *directory {
-	return &directory{log: log, tasks: map[string]string{}, deleted: map[string]bool{}}
+	return &directory{log: log, deleted: newDeletions(log), tasks: map[string]string{}}
 }
 
 // taskOf returns the task of a run, "" if there is no such run.
@@ -76,7 +76,7 @@ func (d *directory) taskRuns(ctx context.Context, taskID string) ([]openedRun, e
 			after = r.Version
 			switch r.Type {
 			case task.Deleted{}.EventType():
-				d.markDeleted(taskID)
+				d.deleted.mark(taskID)
 				return nil, nil
 			case task.RunOpened{}.EventType():
 				var opened task.RunOpened
@@ -95,59 +95,4 @@ func (d *directory) taskRuns(ctx context.Context, taskID string) ([]openedRun, e
 type openedRun struct {
 	id       string
 	position int64
-}
-
-// isDeleted asks the log whether a task is deleted. Nothing is appended to a task
-// after its deletion, so the last record tells; one that exists is asked for anew
-// each time.
-func (d *directory) isDeleted(ctx context.Context, taskID string) (bool, error) {
-	d.mu.Lock()
-	known := d.deleted[taskID]
-	d.mu.Unlock()
-	if known {
-		return true, nil
-	}
-	if _, err := d.taskRuns(ctx, taskID); err != nil { // which notes a deletion
-		return false, err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.deleted[taskID], nil
-}
-
-func (d *directory) markDeleted(taskID string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.deleted) >= namesMax {
-		clear(d.deleted)
-	}
-	d.deleted[taskID] = true
-}
-
-// visibility asks once per task whether it is deleted. What was visible stays so
-// until hide is called.
-type visibility struct {
-	dir  *directory
-	live map[string]bool
-}
-
-func newVisibility(d *directory) visibility { return visibility{d, map[string]bool{}} }
-
-func (v visibility) deleted(ctx context.Context, taskID string) (bool, error) {
-	if v.live[taskID] {
-		return false, nil
-	}
-	gone, err := v.dir.isDeleted(ctx, taskID)
-	if err == nil && !gone {
-		if len(v.live) >= namesMax {
-			clear(v.live)
-		}
-		v.live[taskID] = true
-	}
-	return gone, err
-}
-
-func (v visibility) hide(taskID string) {
-	delete(v.live, taskID)
-	v.dir.markDeleted(taskID)
 }

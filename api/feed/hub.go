@@ -5,11 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"sort"
-	"strings"
 	"sync"
 	"time"
 
-	"hecate/domain/task"
 	"hecate/eventstore"
 )
 
@@ -112,7 +110,6 @@ func (h *Hub) Run(ctx context.Context) error {
 // follow starts at the present head and goes on as long as somebody listens.
 func (h *Hub) follow(ctx context.Context) error {
 	p := newPresenter(h.reader.log)
-	v := newVisibility(h.reader.dir) // later deletions pass by here
 	started := false
 	for h.listening() {
 		var err error
@@ -120,7 +117,7 @@ func (h *Hub) follow(ctx context.Context) error {
 			err = h.restart(ctx)
 			started = err == nil
 		} else {
-			err = h.step(ctx, p, v)
+			err = h.step(ctx, p)
 		}
 		switch {
 		case err == nil:
@@ -170,6 +167,9 @@ func (h *Hub) restart(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := h.reader.dir.deleted.catchUp(ctx); err != nil { // later deletions pass by here
+		return err
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.items, h.bytes, h.base, h.head = nil, 0, head, head
@@ -178,7 +178,7 @@ func (h *Hub) restart(ctx context.Context) error {
 }
 
 // step waits for the next records and hands them out.
-func (h *Hub) step(ctx context.Context, p *presenter, v visibility) error {
+func (h *Hub) step(ctx context.Context, p *presenter) error {
 	if err := h.reader.log.Wait(ctx, h.head); err != nil {
 		return err
 	}
@@ -189,13 +189,12 @@ func (h *Hub) step(ctx context.Context, p *presenter, v visibility) error {
 	var items []*Item
 	for i := range records {
 		r := &records[i]
-		if r.Type == (task.Deleted{}).EventType() {
-			id := strings.TrimPrefix(r.Stream, "task-")
-			v.hide(id)
+		if id, ok := deletedBy(r); ok {
+			h.reader.dir.deleted.mark(id)
 			h.hide(id, items)
 			continue
 		}
-		item, err := h.reader.item(ctx, p, r, Filter{}, v)
+		item, err := h.reader.item(ctx, p, r, Filter{})
 		if err != nil {
 			return err
 		}

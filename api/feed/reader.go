@@ -88,10 +88,12 @@ func (r *Reader) page(ctx context.Context, p *presenter, after int64, f Filter) 
 
 // items presents those of the records that are public and that f chooses.
 func (r *Reader) items(ctx context.Context, p *presenter, records []eventstore.Record, f Filter) ([]*Item, error) {
+	if err := r.dir.deleted.catchUp(ctx); err != nil {
+		return nil, err
+	}
 	out := make([]*Item, 0, len(records))
-	v := newVisibility(r.dir)
 	for i := range records {
-		item, err := r.item(ctx, p, &records[i], f, v)
+		item, err := r.item(ctx, p, &records[i], f)
 		if err != nil {
 			return nil, err
 		}
@@ -103,7 +105,7 @@ func (r *Reader) items(ctx context.Context, p *presenter, records []eventstore.R
 }
 
 // item returns nil for what is not public, not chosen or deleted.
-func (r *Reader) item(ctx context.Context, p *presenter, rec *eventstore.Record, f Filter, v visibility) (*Item, error) {
+func (r *Reader) item(ctx context.Context, p *presenter, rec *eventstore.Record, f Filter) (*Item, error) {
 	runID, ok := runOf(rec.Stream)
 	if !ok {
 		return nil, nil
@@ -119,7 +121,7 @@ func (r *Reader) item(ctx context.Context, p *presenter, rec *eventstore.Record,
 	if err != nil {
 		return nil, err
 	}
-	if gone, err := v.deleted(ctx, taskID); err != nil || gone {
+	if gone, err := r.dir.deleted.has(ctx, taskID); err != nil || gone {
 		return nil, err
 	}
 	item, err := p.item(ctx, rec, taskID, runID)
