@@ -63,7 +63,7 @@ func (m *merge) read(ctx context.Context) ([]eventstore.Record, error) {
 		}
 		out = append(out, s.buffer[0])
 		s.buffer = s.buffer[1:]
-		if len(s.buffer) == 0 {
+		if len(s.buffer) == 0 && len(out) < m.limit {
 			if err := m.fill(ctx, s); err != nil {
 				return nil, err
 			}

@@ -83,6 +83,7 @@ func (p *presenter) data(ctx context.Context, r *eventstore.Record) (json.RawMes
 	if u, ok := payload.(event.Unknown); ok { // a newer schema, or bytes that cannot be read
 		return object(u.Data), nil
 	}
+	p.responses.wasRead(r, payload)
 	shown, err := p.show(ctx, r, payload)
 	if err != nil {
 		return nil, err

@@ -128,10 +128,14 @@ type responseKey struct {
 	version int64
 }
 
-// responses keeps the last responses that passed by. The zero value is ready.
+// responses keeps the last responses that passed by, and the message of the one that
+// was read last: events that refer to it follow at once. The zero value is ready.
 type responses struct {
 	records map[responseKey]*eventstore.Record
 	order   []responseKey
+
+	read   responseKey // none while its stream is empty
+	shared run.Message // the message of read; not to be changed
 }
 
 // keep remembers r if it is a response.
@@ -157,7 +161,11 @@ func (c *responses) keep(r *eventstore.Record) {
 // message returns the response at a version of a stream, with its texts; an empty
 // message if there is none.
 func (c *responses) message(ctx context.Context, log Log, stream string, version int64) (run.Message, error) {
-	r, ok := c.records[responseKey{stream, version}]
+	k := responseKey{stream, version}
+	if c.read == k {
+		return c.shared, nil
+	}
+	r, ok := c.records[k]
 	if !ok {
 		records, err := log.ReadStream(ctx, stream, version-1, 1)
 		if err != nil || len(records) == 0 {
@@ -170,6 +178,14 @@ func (c *responses) message(ctx context.Context, log Log, stream string, version
 	if err != nil {
 		return run.Message{}, err
 	}
+	c.wasRead(r, p)
 	recorded, _ := p.(run.ModelResponseRecorded)
 	return recorded.Message, nil
+}
+
+// wasRead remembers the message of a decoded response.
+func (c *responses) wasRead(r *eventstore.Record, p event.Payload) {
+	if recorded, ok := p.(run.ModelResponseRecorded); ok {
+		c.read, c.shared = responseKey{r.Stream, r.Version}, recorded.Message
+	}
 }
