@@ -100,6 +100,7 @@ func TestFileWriteAndEdit(t *testing.T) {
 		{"file_write", args{"path": "pipe", "content": ""}, failedText(`"pipe" is not a regular file`)},
 		{"file_write", args{"path": "a.txt/x", "content": ""}, failedText(`"a.txt/x": a parent is not a directory`)},
 		{"file_write", args{"path": strings.Repeat("n", 300), "content": ""}, failedText(`"` + strings.Repeat("n", 300) + `": the name is too long`)},
+		{"file_write", args{"path": strings.Repeat("a/", 2048) + "b", "content": ""}, failedText("the path is longer than 4096 bytes")},
 		{"file_edit", args{"path": "a.txt", "old_text": "one", "new_text": "1"}, "status=completed\nwrote file: a.txt (10 bytes)"},
 		{"file_edit", args{"path": "a.txt", "old_text": "two", "new_text": "2"}, `file_edit: old_text appears 2 times in "a.txt"; set replace_all=true or provide a more specific match`},
 		{"file_edit", args{"path": "a.txt", "old_text": "two", "new_text": "2", "replace_all": true}, "status=completed\nwrote file: a.txt (6 bytes)"},

@@ -21,6 +21,13 @@ import (
 	"hecate/tools/sandbox"
 )
 
+// pathMax is how long a path may be, in bytes, as for most kernels. Longer ones are
+// no files, but to find that out step by step, or to make their directories, takes
+// minutes.
+const pathMax = 4096
+
+var errPathTooLong = fmt.Errorf("the path is longer than %d bytes", pathMax)
+
 // linksMax is how many links one path may go through.
 const linksMax = 32
 
@@ -31,6 +38,8 @@ var drive = regexp.MustCompile(`^[A-Za-z]:[\\/]|^\\\\`)
 // paths and paths that step out; "" is the root itself.
 func Relative(name string) (string, error) {
 	switch {
+	case len(name) > pathMax:
+		return "", errPathTooLong
 	case path.IsAbs(name) || drive.MatchString(name):
 		return "", fmt.Errorf("path must be relative to the workspace, got absolute: %q", name)
 	case name == "":
@@ -119,6 +128,9 @@ func Dir(root *os.Root, rootPath, name string) (string, error) {
 
 // below makes name relative to the root without looking at links in it.
 func below(rootPath, name string) (string, error) {
+	if len(name) > pathMax {
+		return "", errPathTooLong
+	}
 	if strings.ContainsRune(name, 0) || drive.MatchString(name) {
 		return "", sandbox.Escapes(name, rootPath)
 	}
