@@ -39,10 +39,12 @@ func prepare[In any](s Spec[In], fields []argument, args json.RawMessage) (Prepa
 		p.Propose = s.Propose(in)
 	}
 	if s.Input != nil {
-		p.Input = s.Input(in)
+		p.Input = shown(s.Input(in))
 	}
 	if s.Line != nil {
-		p.Line, p.Complete = s.Line(in)
+		line, complete := s.Line(in)
+		p.Line = Shown(line)
+		p.Complete = complete && p.Line == line
 	}
 	if s.Before != nil {
 		p.Before = s.before(in)

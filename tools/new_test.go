@@ -132,3 +132,39 @@ func FuzzArguments(f *testing.F) {
 		}
 	})
 }
+
+// However long the arguments and what comes of them, the step of a call can be recorded.
+func TestWhatAStepShowsIsBounded(t *testing.T) {
+	long := strings.Repeat("é", 5000)
+	cut := strings.Repeat("é", 2048) + "…(10000 bytes in all)"
+	tool := tools.New(tools.Spec[sampleIn]{
+		Name:  "sample",
+		Input: func(in sampleIn) map[string]any { return map[string]any{"path": in.Path, "max": in.Max} },
+		Line:  func(in sampleIn) (string, bool) { return in.Path, true },
+		Handle: func(_ context.Context, _ *tools.Env, in sampleIn) tools.Result {
+			r := tools.Failure(in.Path, in.Path)
+			r.Title, r.ErrorText = in.Path, in.Path
+			r.Input, r.Output = map[string]any{"p": in.Path}, map[string]any{"p": in.Path, "n": 1}
+			return r
+		},
+	})
+	for path, want := range map[string]string{long: cut, "a": "a"} {
+		p, err := tool.Prepare(json.RawMessage(`{"path":"` + path + `"}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Line != want || p.Complete != (path == want) {
+			t.Errorf("line %.20s… of %d bytes, complete: %t", p.Line, len(p.Line), p.Complete)
+		}
+		if d := cmp.Diff(map[string]any{"path": want, "max": 10}, p.Input); d != "" {
+			t.Error(d)
+		}
+		r := p.Run(t.Context(), &tools.Env{})
+		if d := cmp.Diff([]any{map[string]any{"p": want}, map[string]any{"p": want, "n": 1}}, []any{r.Input, r.Output}); d != "" {
+			t.Error(d)
+		}
+		if r.Text != path || len(r.Title) > 256 || len(r.ErrorText) > 1024 || len(path) > 1 && (!strings.HasSuffix(r.Title, "é…") || !strings.HasSuffix(r.ErrorText, "é…")) {
+			t.Errorf("text of %d bytes, title %q, error of %d", len(r.Text), r.Title, len(r.ErrorText))
+		}
+	}
+}

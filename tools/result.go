@@ -16,19 +16,23 @@ const (
 	KindCancelled = "run_cancelled"
 )
 
-// errorTextMax bounds the error text that a step keeps, in bytes. The model sees all of it.
-const errorTextMax = 1024
-
 // timeoutDefault is the time limit of one command if the task sets none.
 const timeoutDefault = 5 * time.Second
 
 // Failure is the result of a call that could not be carried out: bad arguments,
 // no such file, no such tool. text is what the model is told.
 func Failure(tool, text string) Result {
-	return Result{
+	return bounded(Result{
 		Text: text, Error: true, Outcome: run.OutcomeFailed, Title: tool + " (failed)",
-		ErrorText: Cut(text, errorTextMax), ErrorKind: KindDispatch,
-	}
+		ErrorText: text, ErrorKind: KindDispatch,
+	})
+}
+
+// bounded shortens what the step keeps of a result; the tool message stays whole.
+func bounded(r Result) Result {
+	r.Title, r.ErrorText = shorten(r.Title, titleMax), ErrorText(r.ErrorText)
+	r.Input, r.Output = shown(r.Input), shown(r.Output)
+	return r
 }
 
 // Cancelled is the result of a call that ended because its context did.
@@ -56,7 +60,7 @@ func (s Spec[In]) run(in In) func(context.Context, *Env) Result {
 		if err := ctx.Err(); err != nil {
 			return Cancelled(s.Name, err)
 		}
-		return s.Handle(ctx, env, in)
+		return bounded(s.Handle(ctx, env, in))
 	}
 }
 

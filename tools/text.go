@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,6 +16,43 @@ func Cut(s string, n int) string {
 		n--
 	}
 	return s[:n]
+}
+
+// How much of what a model wrote an event holds, in bytes. An event has a limit, and
+// one that goes over it can't be recorded, nor can anything of its run after it.
+const (
+	shownMax     = 4 << 10 // of one argument
+	titleMax     = 256     // of a step's title
+	errorTextMax = 1 << 10 // of a step's error; the model sees all of it
+)
+
+// Shown is an argument as events show it: whole up to 4 KiB, else its beginning and
+// its size.
+func Shown(s string) string {
+	if len(s) <= shownMax {
+		return s
+	}
+	return fmt.Sprintf("%s…(%d bytes in all)", Cut(s, shownMax), len(s))
+}
+
+// ErrorText is an error as a step shows it: up to 1 KiB, as text.
+func ErrorText(s string) string { return shorten(s, errorTextMax) }
+
+func shorten(s string, n int) string {
+	if s = Valid(s); len(s) <= n {
+		return s
+	}
+	return Cut(s, n-len("…")) + "…"
+}
+
+// shown shortens the texts among a step's values, in place.
+func shown(values map[string]any) map[string]any {
+	for name, v := range values {
+		if s, ok := v.(string); ok {
+			values[name] = Shown(s)
+		}
+	}
+	return values
 }
 
 // ShownName is a path as it stands in a result: as it is, or as a JSON string if

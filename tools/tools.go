@@ -30,9 +30,12 @@ type Tool struct {
 type Prepared struct {
 	// Propose is true if the call only proposes a change (file_edit, apply_patch).
 	Propose bool
-	// Input is what the step shows: sizes and paths, never contents or secrets.
+	// Input is what the step shows: paths, patterns and sizes, and the text of a
+	// command, but never the contents of a file. Texts are at most 4 KiB, with a note
+	// of the full size.
 	Input map[string]any
-	// Line is the call's line in an approval summary; Complete is false if details were withheld.
+	// Line is the call's line in an approval summary, at most 4 KiB and a note of the
+	// full size; Complete is false if details were withheld or did not fit.
 	Line     string
 	Complete bool
 	// Before returns events that become durable together with the dispatch intent,
@@ -101,7 +104,9 @@ type Spec[In any] struct {
 	Name    string
 	Summary string
 	Direct  bool
-	// Input, Line and Before may be nil; see Prepared.
+	// Input, Line and Before may be nil; see Prepared. What Input and Line return,
+	// and title, error, Input and Output of the result, may be of any length: New
+	// sees to it that they can be recorded. For events it can't.
 	Check   func(in *In) error // beyond the schema; may fill defaults
 	Propose func(in In) bool
 	Input   func(in In) map[string]any

@@ -116,7 +116,8 @@ type ToolStarted struct{ ShellPosture }
 // EventType names the event on the wire.
 func (ToolStarted) EventType() string { return "tool.started" }
 
-// ShellCommand is exactly what is started.
+// ShellCommand is what is started, exactly up to 4 KiB of the command: of a longer
+// one Argv has only the beginning and a note of its size. Command always has all of it.
 type ShellCommand struct {
 	ShellPosture
 	Argv             []string   `json:"argv"`
@@ -138,7 +139,8 @@ func (ShellCommand) EventType() string { return "tool.shell.command" }
 // Texts lists what may move out of the log.
 func (e *ShellCommand) Texts() []*event.Text { return []*event.Text{&e.Command} }
 
-// ShellOutput is a piece of a command's output, at most 16 KiB, in the order of arrival.
+// ShellOutput is a piece of a command's output, at most 16 KiB, in the order of its
+// stream. Between the streams the order is that of arrival to within a moment.
 type ShellOutput struct {
 	ToolCallID string     `json:"tool_call_id"`
 	Stream     string     `json:"stream"` // stdout or stderr

@@ -42,7 +42,7 @@ func runArtifactRead(ctx context.Context, env *tools.Env, in artifactReadIn) too
 		r.ErrorKind = "tool_dispatch_error"
 		return r
 	case !found:
-		return refused(env, "artifact %q not found for task %q", in.ArtifactID, env.TaskID)
+		return refused(env, "artifact %q not found for task %q", tools.Shown(in.ArtifactID), env.TaskID)
 	}
 	shown := tools.Cut(a.Content, in.MaxBytes)
 	cut := len(shown) < len(a.Content)

@@ -31,7 +31,7 @@ const (
 type unsupported string
 
 func (u unsupported) Error() string {
-	return fmt.Sprintf("unsupported file operation %q", string(u))
+	return fmt.Sprintf("unsupported file operation %q", tools.Shown(string(u)))
 }
 
 // put writes content to a file, or appends it, and returns the fact of it.

@@ -49,12 +49,12 @@ func shellBegins(env *tools.Env, in commandIn) []event.Payload {
 		ToolCallID: env.ToolCallID, ToolName: env.ToolName, Kind: "shell", Wrapper: wrapperKind(env),
 		Network: env.Network, ReadOnly: env.ReadOnly, OutputLimitBytes: env.Settings.OutputMaxBytes,
 	}
-	dir, ms := commandDir(env, in), env.CommandTimeout().Milliseconds()
+	dir, ms := tools.Shown(commandDir(env, in)), env.CommandTimeout().Milliseconds()
 	return []event.Payload{
 		run.ToolInvoked{ShellPosture: p},
 		run.ToolStarted{ShellPosture: p},
 		run.ShellCommand{
-			ShellPosture: p, Argv: []string{"sh", "-lc", in.Command}, Command: event.NewText(in.Command), Dir: dir,
+			ShellPosture: p, Argv: []string{"sh", "-lc", tools.Shown(in.Command)}, Command: event.NewText(in.Command), Dir: dir,
 			EnvKeys: []string{"PATH", "HOME"}, SandboxLayer: wrapperKind(env), TimeoutMS: ms, WorkingDirectory: dir, ToolTimeoutMS: ms,
 			StepID: env.StepID, StdoutArtifactID: env.ArtifactID(process.Stdout), StderrArtifactID: env.ArtifactID(process.Stderr),
 		},
@@ -77,10 +77,10 @@ func (x *execution) ends() []event.Payload {
 	}
 	end := run.ToolEnd{
 		ToolCallID: x.env.ToolCallID, ToolName: x.env.ToolName, Kind: "shell", DurationMS: x.res.Duration.Milliseconds(),
-		Summary: "exited with status 0", Error: x.errorText(), ShellResult: res,
+		Summary: "exited with status 0", Error: tools.ErrorText(x.errorText()), ShellResult: res,
 	}
 	if x.res.Err != nil {
-		end.Summary = x.errorText()
+		end.Summary = end.Error
 	}
 	var out []event.Payload
 	if x.started {

@@ -139,6 +139,21 @@ func TestShellEventsSayEverything(t *testing.T) {
 	}
 }
 
+// A long command is whole in one place only, from where it may move out of the log.
+func TestALongCommandIsRecordedOnce(t *testing.T) {
+	w := tooltest.New(t)
+	command := "true " + strings.Repeat("x", 1<<20)
+	p, err := tool(t, "shell_exec").Prepare([]byte(`{"command":"` + command + `"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := command[:4096] + "…(1048581 bytes in all)"
+	e := p.Before(w.Env)[2].(run.ShellCommand)
+	if e.Command.String() != command || e.Argv[2] != want || p.Input["command"] != want {
+		t.Errorf("argv has %d bytes, the input %d, the command %d", len(e.Argv[2]), len(fmt.Sprint(p.Input["command"])), e.Command.Len())
+	}
+}
+
 // What a command writes goes out while it runs: here it ends only after that.
 func TestOutputGoesOutWhileTheCommandRuns(t *testing.T) {
 	w := tooltest.New(t)
