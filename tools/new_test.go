@@ -96,9 +96,14 @@ func TestNothingRunsAfterACancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	if r := p.Run(ctx, &tools.Env{}); r.Outcome != "cancelled" || r.Text != "sample: context canceled" {
+	ctx, end := context.WithCancelCause(t.Context())
+	end(tools.ErrRunEnded)
+	if r := p.Run(ctx, &tools.Env{}); r.Outcome != "cancelled" || r.Text != "sample: context canceled" || r.ErrorKind != "run_cancelled" {
+		t.Errorf("got %+v", r)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if r := p.Run(ctx, &tools.Env{}); r.Outcome != "failed" || r.Text != "sample: the server stopped before the call was done" || r.ErrorKind != "interrupted" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"hecate/domain/event"
@@ -11,10 +12,19 @@ import (
 
 // Error kinds of steps.
 const (
-	KindDispatch  = "tool_dispatch_unavailable" // a call that could not be carried out as asked
-	KindPolicy    = "sandbox_policy_denied"
-	KindCancelled = "run_cancelled"
+	KindDispatch    = "tool_dispatch_unavailable" // a call that could not be carried out as asked
+	KindPolicy      = "sandbox_policy_denied"
+	KindCancelled   = "run_cancelled" // the call ended because its run was ended
+	KindInterrupted = "interrupted"   // the call ended because the server stopped; the run goes on
 )
+
+// ErrRunEnded is the cause (context.Cause) of a call's context that was cancelled
+// because somebody ended the run. A context that is done for another reason means
+// that the server stops.
+var ErrRunEnded = errors.New("the run was ended")
+
+// RunEnded reports whether ctx is done because the run was ended.
+func RunEnded(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrRunEnded) }
 
 // timeoutDefault is the time limit of one command if the task sets none.
 const timeoutDefault = 5 * time.Second
@@ -35,9 +45,15 @@ func bounded(r Result) Result {
 	return r
 }
 
-// Cancelled is the result of a call that ended because its context did.
-func Cancelled(tool string, cause error) Result {
-	r := Failure(tool, tool+": "+cause.Error())
+// Cancelled is the result of a call that ended because its context did: cancelled
+// if the run was ended, else failed, interrupted by a server that stops.
+func Cancelled(ctx context.Context, tool string) Result {
+	if !RunEnded(ctx) {
+		r := Failure(tool, tool+": the server stopped before the call was done")
+		r.ErrorKind = KindInterrupted
+		return r
+	}
+	r := Failure(tool, tool+": "+ctx.Err().Error())
 	r.Outcome, r.Title, r.ErrorKind = run.OutcomeCancelled, tool+" (cancelled)", KindCancelled
 	return r
 }
@@ -57,8 +73,8 @@ func (e *Env) CommandTimeout() time.Duration {
 
 func (s Spec[In]) run(in In) func(context.Context, *Env) Result {
 	return func(ctx context.Context, env *Env) Result {
-		if err := ctx.Err(); err != nil {
-			return Cancelled(s.Name, err)
+		if ctx.Err() != nil {
+			return Cancelled(ctx, s.Name)
 		}
 		return bounded(s.Handle(ctx, env, in))
 	}

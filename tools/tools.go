@@ -42,6 +42,7 @@ type Prepared struct {
 	// such as tool.shell.command. It may be nil and has no side effect.
 	Before func(env *Env) []event.Payload
 	// Run performs the call. It honours ctx at once, and never panics on bad input.
+	// Whoever cancels ctx to end the run for good gives ErrRunEnded as the cause.
 	Run func(ctx context.Context, env *Env) Result
 }
 

@@ -36,7 +36,7 @@ func runArtifactRead(ctx context.Context, env *tools.Env, in artifactReadIn) too
 	a, found, err := env.Artifact(ctx, in.ArtifactID)
 	switch {
 	case ctx.Err() != nil:
-		return tools.Cancelled(env.ToolName, ctx.Err())
+		return tools.Cancelled(ctx, env.ToolName)
 	case err != nil:
 		r := tools.Failure(env.ToolName, "artifact_read tool internal error: "+err.Error())
 		r.ErrorKind = "tool_dispatch_error"

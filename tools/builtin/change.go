@@ -106,7 +106,7 @@ func written(env *tools.Env, f run.FilePatch) tools.Result {
 // notWritten is the result of a write that did not come about. Nothing has changed.
 func notWritten(ctx context.Context, env *tools.Env, err error) tools.Result {
 	if ctx.Err() != nil {
-		return tools.Cancelled(env.ToolName, ctx.Err())
+		return tools.Cancelled(ctx, env.ToolName)
 	}
 	text := err.Error()
 	r := tools.Failure(env.ToolName, text)
@@ -128,7 +128,7 @@ func notWritten(ctx context.Context, env *tools.Env, err error) tools.Result {
 // notChanged is the answer to an edit or a patch that cannot be carried out as asked.
 func notChanged(ctx context.Context, env *tools.Env, err error) tools.Result {
 	if ctx.Err() != nil {
-		return tools.Cancelled(env.ToolName, ctx.Err())
+		return tools.Cancelled(ctx, env.ToolName)
 	}
 	r := refused(env, "%v", err)
 	if errors.As(err, new(*sandbox.Denied)) {

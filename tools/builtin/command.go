@@ -66,6 +66,9 @@ type execution struct {
 	keep     bool
 }
 
+// errInterrupted ends a command whose run was not ended, and which nobody gave up.
+var errInterrupted = errors.New("the server stopped and ended the command with its processes; it may have had part of its effect")
+
 // runCommand checks and runs a command. sink, if not nil, is handed the output.
 func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in commandIn, keep bool, sink func(string, []byte) error) *execution {
 	x := &execution{env: env, kind: kind, in: in, dir: commandDir(env, in), keep: keep}
@@ -86,6 +89,9 @@ func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in comman
 			return sink(stream, data)
 		},
 	})
+	if x.res.Cancelled && !tools.RunEnded(ctx) {
+		x.res.Cancelled, x.res.Err = false, errInterrupted
+	}
 	return x
 }
 
@@ -157,6 +163,8 @@ func (x *execution) errorKind() string {
 		return tools.KindPolicy
 	case x.res.Cancelled:
 		return tools.KindCancelled
+	case errors.Is(x.res.Err, errInterrupted):
+		return tools.KindInterrupted
 	case x.res.TimedOut:
 		return x.kind.timedOut
 	}

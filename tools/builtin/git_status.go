@@ -46,7 +46,7 @@ func runGitStatus(ctx context.Context, env *tools.Env, _ gitStatusIn) tools.Resu
 
 func gitRefused(ctx context.Context, env *tools.Env, err error) tools.Result {
 	if ctx.Err() != nil {
-		return tools.Cancelled(env.ToolName, ctx.Err())
+		return tools.Cancelled(ctx, env.ToolName)
 	}
 	return refused(env, "%v", err)
 }

@@ -3,7 +3,10 @@ package builtin_test
 import (
 	"context"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,6 +14,7 @@ import (
 
 	"hecate/domain/event"
 	"hecate/domain/run"
+	"hecate/tools"
 	"hecate/tools/tooltest"
 )
 
@@ -37,10 +41,17 @@ func TestGitExecRunsGitThroughTheShell(t *testing.T) {
 	if r = w.Call(tool(t, "git"), args{"command": "--version; sleep 300"}); r.ErrorKind != "git_timeout" || r.ErrorText != "context deadline exceeded" {
 		t.Errorf("timeout: %+v", r)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
+	ctx, cancel := context.WithCancelCause(t.Context())
+	begun := filepath.Join(w.Dir, "begun")
+	if err := syscall.Mkfifo(begun, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		_, _ = os.ReadFile(begun) // ends when the command has written to it
+		cancel(tools.ErrRunEnded)
+	}()
 	w.Env.Timeout = time.Minute
-	if r = w.CallContext(ctx, tool(t, "git"), args{"command": "--version; sleep 300"}); r.Facts[0].(run.ArtifactRecorded).Status != "cancelled" {
+	if r = w.CallContext(ctx, tool(t, "git"), args{"command": "--version; echo >begun; sleep 300"}); r.Facts[0].(run.ArtifactRecorded).Status != "cancelled" {
 		t.Errorf("cancel: %+v", r)
 	}
 }

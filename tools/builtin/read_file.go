@@ -79,7 +79,7 @@ func runReadFile(ctx context.Context, env *tools.Env, in readFileIn) tools.Resul
 	part, err := cutOut(ctx, src, in)
 	if err != nil {
 		if ctx.Err() != nil {
-			return tools.Cancelled(env.ToolName, ctx.Err())
+			return tools.Cancelled(ctx, env.ToolName)
 		}
 		return refused(env, "%s", asLineError(rel, err))
 	}

@@ -136,9 +136,9 @@ func TestReadingStaysWithinItsCaps(t *testing.T) {
 func TestSearchesStopWhenCancelled(t *testing.T) {
 	w := tooltest.New(t)
 	w.Write("a", "x")
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancelCause(context.Background())
 	w.Env.Settings.OutputMaxBytes = 1
-	cancel()
+	cancel(tools.ErrRunEnded)
 	for _, name := range []string{"grep", "glob"} {
 		if r := w.CallContext(ctx, tool(t, name), args{"pattern": "x"}); r.Outcome != "cancelled" {
 			t.Errorf("%s: %+v", name, r)

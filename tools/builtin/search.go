@@ -148,7 +148,7 @@ func (s *search) reasons() (total int, list string) {
 // end makes the tool's result of the search.
 func (s *search) end(ctx context.Context, env *tools.Env, withBytes bool) tools.Result {
 	if s.limit == limitCancelled {
-		return tools.Cancelled(env.ToolName, ctx.Err())
+		return tools.Cancelled(ctx, env.ToolName)
 	}
 	text, input := s.result(withBytes)
 	r := done(env.ToolName, text)

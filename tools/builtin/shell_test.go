@@ -14,6 +14,7 @@ import (
 
 	"hecate/domain/event"
 	"hecate/domain/run"
+	"hecate/tools"
 	"hecate/tools/process"
 	"hecate/tools/sandbox"
 	"hecate/tools/tooltest"
@@ -251,14 +252,33 @@ func TestTimeoutAndCancel(t *testing.T) {
 		t.Errorf("timeout: %v", kinds(r.Facts))
 	}
 	w.Env.Timeout = time.Minute
-	ctx, cancel := context.WithCancel(t.Context())
-	w.Env.Emit = func(context.Context, event.Payload) error { cancel(); return nil }
+	ctx, cancel := context.WithCancelCause(t.Context())
+	w.Env.Emit = func(context.Context, event.Payload) error { cancel(tools.ErrRunEnded); return nil }
 	r = w.CallContext(ctx, tool(t, "shell_exec"), args{"command": "echo begun; sleep 300"})
 	if !strings.HasPrefix(r.Text, "status=cancelled\nerror=context canceled\n--- stdout ---\nbegun\n") || r.ErrorKind != "run_cancelled" || r.Outcome != run.OutcomeCancelled {
 		t.Errorf("cancel: %+v", r)
 	}
 	if _, ok := r.Facts[1].(run.ToolCancelled); !ok {
 		t.Errorf("cancel: %v", kinds(r.Facts))
+	}
+}
+
+// A run that was not ended goes on after the server has come back, and its model is
+// told that nobody chose to end this command.
+func TestAServerThatStopsInterruptsTheCommand(t *testing.T) {
+	w := tooltest.New(t)
+	w.Env.Timeout = time.Minute
+	ctx, cancel := context.WithCancel(t.Context())
+	w.Env.Emit = func(context.Context, event.Payload) error { cancel(); return nil }
+	r := w.CallContext(ctx, tool(t, "shell_exec"), args{"command": "echo begun; sleep 300"})
+	why := "the server stopped and ended the command with its processes; it may have had part of its effect"
+	if r.Text != "status=failed\nerror="+why+"\n--- stdout ---\nbegun\n--- stderr ---\n" || r.ErrorText != why || r.ErrorKind != "interrupted" ||
+		r.Outcome != run.OutcomeFailed || r.Title != "shell_exec (failed)" || r.ExitCode != -1 {
+		t.Errorf("got %+v", r)
+	}
+	end, ok := r.Facts[1].(run.ToolFailed)
+	if !ok || end.Error != why || end.Cancelled || end.ExitCode != -1 {
+		t.Errorf("got %v, %+v", kinds(r.Facts), end)
 	}
 }
 

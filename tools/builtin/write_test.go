@@ -355,8 +355,8 @@ func TestWritesDoNotReachThroughHardLinks(t *testing.T) {
 
 func TestWritesStopWhenCancelled(t *testing.T) {
 	w := tooltest.New(t)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(tools.ErrRunEnded)
 	for _, name := range []string{"file_write", "file"} {
 		if r := w.CallContext(ctx, tool(t, name), args{"path": "a", "content": "x"}); r.Outcome != run.OutcomeCancelled || w.Read("a") != "<absent>" {
 			t.Errorf("%+v", r)

@@ -138,12 +138,18 @@ func checkResult(t *testing.T, r tools.Result) {
 	}
 }
 
-// checkCancel calls the tool with a context that is over: it may do nothing.
+// checkCancel calls the tool with a context that is over, because the run was ended
+// or because the server stops: it may do nothing.
 func checkCancel(t *testing.T, c Case) {
 	w := New(t)
 	before := tree(t, w.Dir)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	if r := w.CallContext(stopped, c.Tool, c.Args); r.Outcome != run.OutcomeFailed || r.ErrorKind != tools.KindInterrupted || len(r.Facts) > 0 {
+		t.Errorf("the server stops: got %s, %s with %d facts", r.Outcome, r.ErrorKind, len(r.Facts))
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(tools.ErrRunEnded)
 	begun := time.Now()
 	r := w.CallContext(ctx, c.Tool, c.Args)
 	if took := time.Since(begun); took > promptly {
