@@ -28,9 +28,10 @@ func self() string {
 	return "/proc/self/exe"
 }
 
-// supervisorEnv keeps the supervisor small: one processor, no collector. It is not
-// handed on to the command.
-var supervisorEnv = []string{"GOMAXPROCS=1", "GOGC=off"}
+// supervisorEnv keeps the supervisor small: one processor, no collector; and quick,
+// if it was built with the race detector: that waits a second before it lets go of
+// a process. It is not handed on to the command.
+var supervisorEnv = []string{"GOMAXPROCS=1", "GOGC=off", "GORACE=atexit_sleep_ms=0"}
 
 // supervised is a command below its supervisor.
 type supervised struct {
