@@ -16,9 +16,12 @@ import (
 	"hecate/tools/textedit"
 )
 
-// patchMax is how many bytes the files of one patch may have together, before and
-// after: all of them are held in memory and recorded.
-const patchMax = 16 << 20
+// Limits of one patch: all of its files are held in memory, and recorded together in
+// one append, each as an event of its own.
+const (
+	patchMax      = 16 << 20 // bytes of its files together, before and after
+	patchFilesMax = 200
+)
 
 // applyPatch lets the model change several files at once, or none.
 var applyPatch = tools.New(tools.Spec[applyPatchIn]{
@@ -45,6 +48,9 @@ func checkApplyPatch(in *applyPatchIn) error {
 	sections, err := textedit.Parse(in.PatchText)
 	if err != nil {
 		return fmt.Errorf("apply_patch: %w", err)
+	}
+	if n := len(sections); n > patchFilesMax {
+		return fmt.Errorf("apply_patch: the patch changes %d files, at most %d go into one; split it", n, patchFilesMax)
 	}
 	for _, s := range sections {
 		if in.Propose && s.Op == textedit.Delete {

@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,6 +18,27 @@ import (
 // patch is a patch text with these lines in it.
 func patch(lines ...string) string {
 	return "*** Begin Patch\n" + strings.Join(lines, "\n") + "\n*** End Patch\n"
+}
+
+// Each file of a patch is an event, and all of them are recorded in one append.
+func TestAPatchHasABoundedNumberOfFiles(t *testing.T) {
+	adding := func(files int) []byte {
+		var lines []string
+		for i := range files {
+			lines = append(lines, fmt.Sprintf("*** Add File: f%d\n+x", i))
+		}
+		raw, err := json.Marshal(args{"patch_text": patch(lines...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return raw
+	}
+	if _, err := tool(t, "apply_patch").Prepare(adding(200)); err != nil {
+		t.Error(err)
+	}
+	if _, err := tool(t, "apply_patch").Prepare(adding(201)); err == nil || err.Error() != "apply_patch: the patch changes 201 files, at most 200 go into one; split it" {
+		t.Errorf("got %v", err)
+	}
 }
 
 func TestApplyPatchChangesAllFiles(t *testing.T) {
