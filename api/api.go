@@ -78,7 +78,7 @@ func New(c Config) (*Server, error) {
 	guard := auth.New(auth.Config{
 		Token: c.Token, Protected: v1.Base, ListenAddress: c.ListenAddress, PublicURL: c.Host.PublicURL, AllowedOrigins: c.AllowedOrigins,
 	})
-	door := &door{next: route{mux}, guard: guard, models: c.Models, random: c.Executor.NewSalt, wait: c.Patience, log: c.Log}
+	door := &door{next: route{mux}, guard: guard, models: c.Models, head: c.Store.Head, random: c.Executor.NewSalt, wait: c.Patience, log: c.Log}
 	return &Server{Handler: door, hub: hub, doc: h.OpenAPI()}, nil
 }
 

@@ -32,8 +32,9 @@ type door struct {
 	next   http.Handler
 	guard  *auth.Guard
 	models v1.Models
-	random func() [16]byte // 16 fresh random bytes, for trace ids
-	wait   time.Duration   // how long a request may wait for the position that it demands
+	head   func(context.Context) (int64, error) // of the log
+	random func() [16]byte                      // 16 fresh random bytes, for trace ids
+	wait   time.Duration                        // how long a request may wait for the position that it demands
 	log    *slog.Logger
 }
 
@@ -89,11 +90,30 @@ func (d *door) place(w http.ResponseWriter, r *http.Request) *envelope.Error {
 			w.Header().Set("Retry-After", "1")
 			return envelope.New(http.StatusServiceUnavailable, envelope.TypeUnavailable, "the read models have not reached position "+demanded+" yet")
 		}
+	} else {
+		d.freshen(r)
 	}
 	if position, err := d.models.Position(runs.Name); err == nil {
 		w.Header().Set(positionHeader, strconv.FormatInt(position, 10))
 	}
 	return nil
+}
+
+// freshMax is how long a read waits for what the log held when it came.
+const freshMax = 50 * time.Millisecond
+
+// freshen lets a read see what its caller may have seen in a feed: the feeds come
+// from the log, and the read models follow it some milliseconds behind. If they take
+// longer, the answer is what there is, and says so by its position.
+func (d *door) freshen(r *http.Request) {
+	if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, v1.Base+"/") {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), freshMax)
+	defer cancel()
+	if head, err := d.head(ctx); err == nil {
+		_ = d.models.WaitFor(ctx, head, runs.Name) // late is answered all the same
+	}
 }
 
 // recover turns a panic into an answer, or into a broken connection if an answer has
