@@ -15,10 +15,11 @@ import (
 )
 
 // Sizes up to which files are changed, in bytes. What is written whole may be
-// larger than what is edited, but both texts of it go into the log.
+// larger than what is edited, but its diff holds both texts, with a byte more for
+// each line, and must fit into the log, where a text has at most 64 MiB.
 const (
 	editMax  = 2 << 20
-	writeMax = 16 << 20
+	writeMax = 15 << 20
 )
 
 // Error kinds of the steps that write.

@@ -14,8 +14,11 @@ import (
 	"hecate/tools/sandbox"
 )
 
-// shownMax is how much of each stream a command's result shows, in bytes.
-const shownMax = 4000
+// How much of each stream of a command is kept, in bytes.
+const (
+	shownMax = 4000     // in the result
+	keptMax  = 32 << 20 // in an artifact: the log has a limit for a text, a server need not have one for output
+)
 
 // commandIn are the arguments of the tools that run a command.
 type commandIn struct {
@@ -62,7 +65,7 @@ type execution struct {
 	res      process.Result
 	denied   bool // by policy
 	started  bool
-	out, err strings.Builder // what the result shows, or all if keep is set
+	out, err strings.Builder // what the result shows, or what an artifact keeps if keep is set
 	keep     bool
 }
 
@@ -132,10 +135,23 @@ func (x *execution) gather(stream string, data []byte) {
 	if stream == process.Stderr {
 		b = &x.err
 	}
-	if room := shownMax + 1 - b.Len(); !x.keep && len(data) > room {
-		data = data[:max(room, 0)]
+	most := shownMax + 1
+	if x.keep {
+		most = keptMax
 	}
-	b.Write(data)
+	b.Write(data[:min(len(data), most-b.Len())])
+}
+
+// kept is a stream's output for an artifact, marked if that is not all of it.
+func (x *execution) kept(stream string) string {
+	text, size := x.out.String(), x.res.Stdout
+	if stream == process.Stderr {
+		text, size = x.err.String(), x.res.Stderr
+	}
+	if int64(len(text)) < size {
+		text += truncatedMark
+	}
+	return text
 }
 
 func (x *execution) status() string {

@@ -64,15 +64,15 @@ func onlyLooks(words []string) bool {
 func runGit(ctx context.Context, env *tools.Env, in commandIn, direct bool) tools.Result {
 	x := runCommand(ctx, env, gitKind, in, true, nil)
 	r := x.result(direct)
-	r.Facts = []event.Payload{x.artifact(process.Stdout, x.kind.stdoutName, x.out.String()), x.artifact(process.Stderr, x.kind.stderrName, x.err.String())}
+	r.Facts = []event.Payload{x.artifact(process.Stdout, x.kind.stdoutName), x.artifact(process.Stderr, x.kind.stderrName)}
 	return r
 }
 
-// artifact keeps the whole output of one stream.
-func (x *execution) artifact(stream, name, content string) run.ArtifactRecorded {
+// artifact keeps the output of one stream.
+func (x *execution) artifact(stream, name string) run.ArtifactRecorded {
 	a := run.ArtifactRecorded{
 		ArtifactID: x.env.ArtifactID(stream), StepID: x.env.StepID, Kind: stream, Name: name,
-		MIMEType: "text/plain", Status: "ready", Content: event.NewText(content),
+		MIMEType: "text/plain", Status: "ready", Content: event.NewText(x.kept(stream)),
 	}
 	if x.res.Cancelled {
 		a.Status = "cancelled"
