@@ -94,7 +94,7 @@ func (a *attempt) loop(ctx context.Context) error {
 		case errors.Is(err, errLost):
 		case errors.Is(err, eventstore.ErrInvalid):
 			return a.giveUp(ctx, err)
-		case errors.Is(context.Cause(ctx), errRunEnded):
+		case errors.Is(context.Cause(ctx), tools.ErrRunEnded):
 			return a.wrapUp(ctx)
 		case ctx.Err() != nil:
 			return a.flushOrMoveOn(ctx) // shutting down: what happened is recorded, the rest waits
@@ -289,7 +289,7 @@ func (a *attempt) wrapUp(ctx context.Context) error {
 	if err := a.flushOrMoveOn(ctx); err != nil {
 		return err
 	}
-	ended := errors.Is(context.Cause(ctx), errRunEnded) || a.s.Status == run.StatusCancelled
+	ended := errors.Is(context.Cause(ctx), tools.ErrRunEnded) || a.s.Status == run.StatusCancelled
 	if !ended || a.started == 0 {
 		return nil
 	}

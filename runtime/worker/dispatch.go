@@ -95,7 +95,7 @@ func bound(s string) string {
 	if len(s) <= stepErrorMax {
 		return s
 	}
-	return s[:stepErrorMax] + "…"
+	return tools.Cut(s, stepErrorMax) + "…"
 }
 
 // safely runs a handler; a panic in it is an answer to the model, not the end of the worker.

@@ -66,9 +66,6 @@ type holder struct {
 	again  bool                    // queued once more while active
 }
 
-// errRunEnded is the cause of a cancelled attempt whose run was ended by somebody.
-var errRunEnded = errors.New("the run was ended")
-
 // New makes a pool that does nothing until Run.
 func New(c Config) *Pool {
 	return &Pool{
@@ -211,7 +208,7 @@ func (p *Pool) end(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if h := p.state[id]; h != nil && h.cancel != nil {
-		h.cancel(errRunEnded)
+		h.cancel(tools.ErrRunEnded)
 	}
 }
 
