@@ -125,6 +125,7 @@ func (d *demo) startServer(ctx context.Context) (*localServer, func(), error) {
 		prefix + "_PRECONFIGURED": "true", prefix + "_KIND": "local", prefix + "_BASE_URL": base,
 		"HECATE_TASK_APPROVAL_POLICIES": "shell_exec", // the script has one such call
 		"HECATE_BACKEND":                "sqlite",
+		"HECATE_TASK_SANDBOX":           "none", // the script fixes the commands, and go needs the build cache of the user
 	})
 	if err != nil {
 		stop()
