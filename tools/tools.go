@@ -51,6 +51,8 @@ type Env struct {
 	Root     *os.Root // the workspace; nothing leads out of it
 	RootPath string   // its absolute path, for messages and child processes
 
+	CacheDir string // where wrapped commands may keep caches of build tools; "" for nowhere
+
 	RunID, TaskID, StepID string
 	ToolCallID            string
 	ToolName              string // as it appears in events

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/url"
 	"path/filepath"
+	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
@@ -45,6 +47,7 @@ type config struct {
 	ShellAllowPrivateIPs bool     `env:"HECATE_TASK_SHELL_ALLOW_PRIVATE_IPS"`
 	ShellAllowedHosts    []string `env:"HECATE_TASK_SHELL_ALLOWED_HOSTS"`
 	TempDir              string   `env:"TMPDIR" envDefault:"/tmp"`
+	Sandbox              string   `env:"HECATE_TASK_SANDBOX" envDefault:"auto"` // auto: the wrapper that works here; none: no wrapper
 
 	Policies []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
 	environ  map[string]string
@@ -90,16 +93,26 @@ func readConfig(environ []string) (config, error) {
 // flatten turns the parser's collected error into one error a problem.
 func flatten(err error) []error {
 	var all env.AggregateError
-	if errors.As(err, &all) {
-		return all.Errors
+	if !errors.As(err, &all) {
+		return []error{err}
 	}
-	return []error{err}
+	var out []error
+	for _, e := range all.Errors {
+		var parse env.ParseError
+		if errors.As(e, &parse) { // named as the operator knows it
+			if f, ok := reflect.TypeFor[config]().FieldByName(parse.Name); ok {
+				e = fmt.Errorf("%s: %w", f.Tag.Get("env"), parse.Err)
+			}
+		}
+		out = append(out, e)
+	}
+	return out
 }
 
 func (c *config) check() []error {
 	var out []error
 	add := func(format string, args ...any) { out = append(out, fmt.Errorf(format, args...)) }
-	if c.Workers < 1 {
+	if c.Workers < 1 && c.environ["HECATE_TASK_QUEUE_WORKERS"] == strconv.Itoa(c.Workers) {
 		add("HECATE_TASK_QUEUE_WORKERS must be at least 1, not %d", c.Workers)
 	}
 	if c.PostgresConnsMax < 0 {
@@ -110,6 +123,9 @@ func (c *config) check() []error {
 	}
 	if c.RuntimeToken != "" && len(c.RuntimeToken) < tokenMin {
 		add("HECATE_RUNTIME_TOKEN has %d characters; at least %d are needed", len(c.RuntimeToken), tokenMin)
+	}
+	if c.Sandbox != "auto" && c.Sandbox != "none" {
+		add("HECATE_TASK_SANDBOX is %q: use auto or none", c.Sandbox)
 	}
 	switch c.Backend {
 	case "memory", "sqlite":

@@ -75,8 +75,10 @@ func startNode(ctx context.Context, environ []string, log *slog.Logger) (*node, 
 
 // open brings up everything in the order in which it depends on each other.
 func (n *node) open(ctx context.Context) error {
-	// Trying the wrapper out takes as long as opening the stores; toolSettings waits for it.
-	go sandbox.Detect()
+	if n.config.Sandbox != "none" {
+		// Trying the wrapper out takes as long as opening the stores; toolSettings waits for it.
+		go sandbox.Detect()
+	}
 	providers, err := providersOf(n.config)
 	if err != nil {
 		return err
@@ -218,13 +220,16 @@ func providersOf(c config) (*provider.Set, error) {
 	}
 	configs, err := provider.Parse(environ)
 	if err != nil {
-		return nil, fmt.Errorf("configure providers: %w", err)
+		return nil, err
 	}
 	return provider.New(configs, provider.Options{})
 }
 
 func toolSettings(c config) (tools.Settings, error) {
-	wrapper, path := sandbox.Detect()
+	wrapper, path := sandbox.WrapperNone, ""
+	if c.Sandbox != "none" {
+		wrapper, path = sandbox.Detect()
+	}
 	data, err := filepath.Abs(c.DataDir)
 	if err != nil {
 		return tools.Settings{}, fmt.Errorf("find the data directory: %w", err)

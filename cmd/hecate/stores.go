@@ -107,6 +107,7 @@ func (s *stores) whileWorker(ctx context.Context, log *slog.Logger, work func(co
 		release, lost, err := s.lock(ctx)
 		if err == nil {
 			told = false
+			log.Info("this process runs the workers now")
 			err = workUntil(ctx, lost, work)
 			release()
 			if err != nil {

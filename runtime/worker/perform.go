@@ -178,10 +178,16 @@ func (a *attempt) gitSummary(ctx context.Context) []event.Payload {
 	}}
 }
 
-// tool returns the handler's environment for one call.
+// env is the handler's environment for one call.
 func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
+	cache, err := a.Workspaces.Cache(a.s)
+	if err != nil {
+		a.Log.Warn("make a cache for build tools", "run_id", a.s.ID, "error", err)
+		cache = ""
+	}
 	return &tools.Env{
-		Root: a.root, RootPath: a.s.WorkspacePath, RunID: a.s.ID, TaskID: a.s.TaskID, StepID: stepID, ToolCallID: c.ID, ToolName: c.Name,
+		CacheDir: cache,
+		Root:     a.root, RootPath: a.s.WorkspacePath, RunID: a.s.ID, TaskID: a.s.TaskID, StepID: stepID, ToolCallID: c.ID, ToolName: c.Name,
 		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), Settings: a.Settings,
 		Emit:     a.emit,
 		Artifact: a.findArtifact,

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hecate/domain/ident"
 	"hecate/domain/run"
 )
 
@@ -118,9 +119,26 @@ func (m *Manager) Tasks() ([]string, error) {
 	}
 	ids := make([]string, 0, len(entries))
 	for _, e := range entries {
-		ids = append(ids, e.Name())
+		if e.Name() != cacheName {
+			ids = append(ids, e.Name())
+		}
 	}
 	return ids, err
+}
+
+// cacheName is the folder of caches among those of the tasks.
+const cacheName = "cache"
+
+// Cache is the directory in which confined commands keep the caches of build tools.
+// Runs on the same source share it, so that not each of them builds everything anew;
+// other sources have others, so that no run can plant something for them.
+func (m *Manager) Cache(s *run.State) (string, error) {
+	source := s.Spec.WorkingDirectory + "\x00" + s.Spec.Repo
+	if len(source) == 1 {
+		source = s.TaskID
+	}
+	dir := filepath.Join(m.base, cacheName, ident.Derive("source", source))
+	return dir, os.MkdirAll(dir, 0o700)
 }
 
 // RemoveTask deletes all isolated workspaces of a task.

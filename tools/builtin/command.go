@@ -126,7 +126,7 @@ func (x *execution) prepare() ([]string, error) {
 		return x.argv(), nil
 	}
 	return sandbox.Wrap(x.env.Settings.WrapperPath, x.argv(), sandbox.Confine{
-		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden,
+		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden, Cache: x.env.CacheDir,
 	}), nil
 }
 

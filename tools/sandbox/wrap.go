@@ -45,6 +45,7 @@ type Confine struct {
 	ReadOnly bool     // not even the workspace can be written
 	Network  bool     // without it there is only a loopback of its own
 	Hidden   []string // directories that look empty, such as the server's data
+	Cache    string   // a directory for caches of build tools, which can be written; "" for none
 }
 
 // Wrap returns argv run by bwrap at path: all else read-only, /tmp private and
@@ -61,6 +62,10 @@ func Wrap(path string, argv []string, c Confine) []string {
 	bind := "--bind"
 	if c.ReadOnly {
 		bind = "--ro-bind"
+	}
+	if c.Cache != "" {
+		// Build tools fail without a cache that they can write, and home is read-only in there.
+		out = append(out, "--bind", c.Cache, c.Cache, "--setenv", "XDG_CACHE_HOME", c.Cache)
 	}
 	out = append(out, bind, c.Root, c.Root, "--chdir", c.Dir,
 		"--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
