@@ -25,7 +25,11 @@ func TestBuildToolsHaveACache(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r := open(t).begin(t, args{
+	home, err := os.UserHomeDir()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := serve(t, "HECATE_TASK_APPROVAL_POLICIES=", "HOME="+home).begin(t, args{
 		"execution_kind": "shell", "working_directory": dir, "timeout_ms": 120000,
 		"shell_command": "sleep 3; GOFLAGS=-mod=mod " + goTool + " build ./... && " + goTool + " vet -unreachable ./...",
 	})
