@@ -98,6 +98,11 @@ func questionOf(ctx context.Context, server *client.Client, p client.Approval) (
 		return q, nil, err
 	}
 	if len(q.Calls) == 0 { // a gate before the run is about no bundle
+		t, err := server.Task(ctx, p.TaskID)
+		if err != nil {
+			return q, nil, fmt.Errorf("read what approval %s asks for: %w", p.ID, err)
+		}
+		q.Start = show.StartOf(t)
 		return q, nil, nil
 	}
 	return q, bundles.Of(p.RunID), nil

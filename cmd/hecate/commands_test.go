@@ -36,6 +36,31 @@ func TestApprovals(t *testing.T) {
 	check(t, succeed(t, "approvals", "--server", s.URL), []string{"nothing waits for you"})
 }
 
+// What asks before a run begins is about no call of a model, but it is shown in full, too.
+func TestApprovalsBeforeARun(t *testing.T) {
+	for kind, c := range map[string]struct {
+		task obj
+		want []string
+	}{
+		"shell_command": {obj{"execution_kind": "shell", "shell_command": "make\nrm -rf /\x1b[2K"}, []string{"  shell\n", "    command │ make\n            │ rm -rf /\\x1b[2K\n"}},
+		"git_exec":      {obj{"execution_kind": "git", "git_command": "commit -m 'x'"}, []string{"  git\n", "git │ commit -m 'x'"}},
+		"file_write": {
+			obj{"execution_kind": "file", "file_operation": "append", "file_path": "a.txt", "file_content": "one\ntwo\n", "working_directory": "/project"},
+			[]string{"operation │ append", "path      │ a.txt", "directory │ /project", "content   │ one\n              │ two\n"},
+		},
+		"network_egress": {obj{"execution_kind": "agent_loop"}, []string{"prompt │ Repair it"}},
+	} {
+		t.Run(kind, func(t *testing.T) {
+			s := newContractServer(t, []scriptedEvent{ev("run.created", obj{}), ev("approval.requested", obj{"approval_id": "approval_1", "kind": kind})})
+			s.direct = c.task
+			s.play()
+			check(t, succeed(t, "approvals", "--server", s.URL), c.want)
+			check(t, succeed(t, "approve", "approval_1", "--server", s.URL), c.want)
+			check(t, s.requests(), []string{`POST resolve {"decision":"approve"}`})
+		})
+	}
+}
+
 func TestApproveAndReject(t *testing.T) {
 	for name, c := range map[string]struct {
 		args    []string

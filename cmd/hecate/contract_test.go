@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -28,6 +29,7 @@ type contractServer struct {
 	said     []string // the requests that changed something, and their bodies
 	conflict bool     // answers come too late
 	digest   string   // the only one that is accepted, "" for any
+	direct   obj      // what the task has, if it has no model
 	answered func()   // what happens, at the first question, without anybody's request
 }
 
@@ -148,6 +150,7 @@ func (s *contractServer) task() obj {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := obj{"id": "task_1", "title": "Repair \x1b[31mit", "prompt": "Repair it", "status": s.status, "execution_kind": "agent_loop", "created_at": "2026-01-02T03:04:05Z"}
+	maps.Copy(t, s.direct)
 	if s.status != "not_started" {
 		t["latest_run_id"] = "run_1"
 	}

@@ -14,6 +14,11 @@ type Task struct {
 	ExecutionKind    string     `json:"execution_kind"`
 	WorkspaceMode    string     `json:"workspace_mode"`
 	WorkingDirectory string     `json:"working_directory"`
+	ShellCommand     string     `json:"shell_command"` // what a task without a model does: one of
+	GitCommand       string     `json:"git_command"`   // these, or the file
+	FileOperation    string     `json:"file_operation"`
+	FilePath         string     `json:"file_path"`
+	FileContent      string     `json:"file_content"`
 	RequestedModel   string     `json:"requested_model"`
 	LatestRunID      string     `json:"latest_run_id"`
 	LatestModel      string     `json:"latest_model"`

@@ -24,6 +24,8 @@ type Question struct {
 			Rule     string `json:"rule"`
 		} `json:"ruling"`
 	} `json:"calls"`
+
+	Start *Call `json:"-"` // for an approval before a run begins: what would begin
 }
 
 // QuestionOf reads the event that asks.
@@ -47,6 +49,12 @@ func (q Question) Write(w io.Writer, st terminal.Style, b *Bundle) {
 		fmt.Fprintf(w, "  %s\n", terminal.Line(q.Reason))
 	}
 	if b == nil || len(b.Calls) == 0 {
+		if q.Start != nil {
+			fmt.Fprintf(w, "\n  %s\n", st.Bold(terminal.Line(q.Start.Tool)))
+			q.Start.Verbatim(w, st, "    ")
+			fmt.Fprintln(w)
+			return
+		}
 		for _, line := range q.Summary {
 			fmt.Fprintf(w, "  %s\n", terminal.Line(line))
 		}
