@@ -48,7 +48,7 @@ func TestAnswers(t *testing.T) {
 		out      []string
 	}{
 		"yes":              {"y\n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, []string{"command │ go test ./...", "✓ approved by operator", "All tests pass.", "✓ completed"}},
-		"no":               {"n\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"✗ rejected by operator", "✗ cancelled", "  approval rejected"}},
+		"no":               {"n\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"✗ rejected by operator", "✗ cancelled", "2 model calls", "  approval rejected"}},
 		"unclear, then no": {"\nYES please\nno\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"please type y or n"}},
 		"capital yes":      {"  YES \n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, nil},
 		"end of input":     {"", exitRefused, []string{"cancel"}, []string{"refused, since nobody could answer:\n    shell_exec go test ./..."}},

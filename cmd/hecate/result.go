@@ -55,6 +55,7 @@ func (f *follower) ended(ctx context.Context, e client.Event) {
 	}
 	r.DurationMS = e.OccurredAt.Sub(f.created).Milliseconds()
 	f.account()
+	f.settle(ctx)
 	f.changes(ctx)
 	switch {
 	case r.Interrupted && r.Status != "completed":
@@ -82,17 +83,26 @@ const (
 	settlePause = 50 * time.Millisecond
 )
 
+// settle waits for the lists, and takes from them how often a model was called: only
+// the event of a completed run says that.
+func (f *follower) settle(ctx context.Context) {
+	for range settleTries {
+		run, err := f.server.Run(ctx, f.task, f.run)
+		if err != nil {
+			return
+		}
+		f.result.ModelCallCount = int64(run.ModelCallCount)
+		if client.Terminal(run.Status) {
+			return
+		}
+		time.Sleep(settlePause)
+	}
+}
+
 // changes asks which files changed. A run that cannot be asked about any more is
 // no reason to lose the rest of the result.
 func (f *follower) changes(ctx context.Context) {
 	f.result.Files = []changedFile{}
-	for range settleTries {
-		run, err := f.server.Run(ctx, f.task, f.run)
-		if err != nil || client.Terminal(run.Status) {
-			break
-		}
-		time.Sleep(settlePause)
-	}
 	artifacts, err := f.server.Artifacts(ctx, f.task, f.run)
 	if err != nil {
 		fmt.Fprintf(f.ask, "%s list the changed files: %s\n", f.asks.Yellow("!"), terminal.Line(err.Error()))
