@@ -32,6 +32,7 @@ type follower struct {
 	cancel string         // why the run was cancelled by us, "" if it was not
 
 	task, run string
+	origin    string // what the workspace is a copy of; "" if it is no copy
 	created   time.Time
 	result    runResult
 }
@@ -63,6 +64,9 @@ func (f *follower) start(ctx context.Context, t client.NewTask, limit time.Durat
 		return runResult{}, fmt.Errorf("start the task: %w", err)
 	}
 	f.task, f.run = task.ID, run.ID
+	if t.WorkspaceMode != "in_place" {
+		f.origin = t.WorkingDirectory
+	}
 	f.result = runResult{TaskID: task.ID, RunID: run.ID}
 	if !f.json {
 		fmt.Fprintln(f.out, f.a.outStyle.Dim("· task "+terminal.Line(task.ID)+" · run "+terminal.Line(run.ID)))

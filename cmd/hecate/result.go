@@ -21,6 +21,7 @@ type runResult struct {
 	Answer         string        `json:"answer"`
 	Error          string        `json:"error,omitempty"`
 	Files          []changedFile `json:"files"`
+	FilesBefore    int           `json:"files_changed_before,omitempty"` // changed as they are before the run began, and left out of Files
 	CostMicroUSD   int64         `json:"cost_micros_usd"`
 	CostKnown      bool          `json:"cost_known"` // false: the cost above is a lower bound
 	DurationMS     int64         `json:"duration_ms"`
@@ -31,12 +32,6 @@ type runResult struct {
 	Interrupted    bool          `json:"interrupted,omitempty"` // by Ctrl-C
 
 	left bool // the run may still be going on
-}
-
-// changedFile is a file that differs from what the run began with.
-type changedFile struct {
-	Path   string `json:"path"`
-	Status string `json:"status"` // as git says it, such as M or ??; or a patch's status
 }
 
 // ended gathers the result at the run's last event.
@@ -99,39 +94,6 @@ func (f *follower) settle(ctx context.Context) {
 	}
 }
 
-// changes asks which files changed. A run that cannot be asked about any more is
-// no reason to lose the rest of the result.
-func (f *follower) changes(ctx context.Context) {
-	f.result.Files = []changedFile{}
-	artifacts, err := f.server.Artifacts(ctx, f.task, f.run)
-	if err != nil {
-		fmt.Fprintf(f.ask, "%s list the changed files: %s\n", f.asks.Yellow("!"), terminal.Line(err.Error()))
-		return
-	}
-	f.result.Files = changedFiles(artifacts, f.result.WorkspacePath)
-}
-
-// changedFiles reads git's summary if there is one, else the patches.
-func changedFiles(artifacts []client.Artifact, root string) []changedFile {
-	out := []changedFile{}
-	seen := map[string]bool{}
-	for _, a := range artifacts { // newest first
-		if a.Kind == "git_summary" {
-			var summary struct{ Files []changedFile }
-			if json.Unmarshal([]byte(a.Content), &summary) == nil {
-				return append(out, summary.Files...)
-			}
-		}
-	}
-	for _, a := range artifacts {
-		if a.Kind == "patch" && !seen[a.Path] {
-			seen[a.Path] = true
-			out = append(out, changedFile{Path: strings.TrimPrefix(strings.TrimPrefix(a.Path, root), "/"), Status: a.Status})
-		}
-	}
-	return out
-}
-
 // conclude prints the result.
 func (f *follower) conclude(r runResult) error {
 	if f.json {
@@ -149,12 +111,7 @@ func (f *follower) conclude(r runResult) error {
 			fmt.Fprintln(f.out, line)
 		}
 	}
-	if len(r.Files) > 0 {
-		fmt.Fprintln(f.out, "\n"+st.Bold("changed files"))
-		for _, file := range r.Files {
-			fmt.Fprintf(f.out, "  %-2s %s\n", terminal.Line(file.Status), terminal.Line(file.Path))
-		}
-	}
+	f.listFiles(r)
 	fmt.Fprintln(f.out)
 	f.verdict(r)
 	return nil
