@@ -108,8 +108,18 @@ func newApp() *app {
 // catchInterrupts hands Ctrl-C to the command instead of ending the process, until
 // the returned function is called.
 func (a *app) catchInterrupts() (stop func()) {
-	signal.Notify(a.interrupt, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(a.interrupt, endSignals()...)
 	return func() { signal.Stop(a.interrupt) }
+}
+
+// endSignals lists what asks a command to end. The end of the terminal is no such
+// request if whoever started the command ruled that out, as nohup does.
+func endSignals() []os.Signal {
+	out := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		out = append(out, syscall.SIGHUP)
+	}
+	return out
 }
 
 func (a *app) getenv(name string) string {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strings"
 
@@ -60,7 +61,7 @@ func (c demoCommand) Run(a *app) error {
 func (c demoCommand) in(ctx context.Context, a *app, dir string) error {
 	d := &demo{app: a.isolated(dir), out: terminal.NewScreen(a.out, a.outStyle), style: a.outStyle, dir: dir}
 	d.banner()
-	project, err := d.makeProject(ctx)
+	project, err := d.prepare(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,6 +79,17 @@ func (c demoCommand) in(ctx context.Context, a *app, dir string) error {
 	}
 	d.realModels(ctx)
 	return exit(code)
+}
+
+// prepare makes the project. It can be interrupted, which leaves nothing behind.
+func (d *demo) prepare(ctx context.Context) (string, error) {
+	ctx, stop := signal.NotifyContext(ctx, endSignals()...)
+	defer stop()
+	project, err := d.makeProject(ctx)
+	if ctx.Err() != nil {
+		return "", exit(exitInterrupted)
+	}
+	return project, err
 }
 
 // demo is one performance.

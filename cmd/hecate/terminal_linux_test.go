@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -58,6 +59,30 @@ func TestTerminalInterrupt(t *testing.T) {
 		t.Fatalf("exit code %d:\n%s", code, s.output())
 	}
 	check(t, s.output(), []string{"cancelling the run", "cancelled"})
+}
+
+// The demo cleans up after itself however it is ended: while it makes its project,
+// and at its question.
+func TestTerminalDemoEnded(t *testing.T) {
+	for _, at := range []string{"$ go test", "y approve"} {
+		for _, end := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
+			t.Run(at+"/"+end.String(), func(t *testing.T) {
+				environ, project := terminalEnviron(t)
+				s := onPTY(t, environ, "demo")
+				s.waitFor(t, at)
+				if err := s.cmd.Process.Signal(end); err != nil {
+					t.Fatal(err)
+				}
+				if code := s.exitCode(); code != exitInterrupted {
+					t.Errorf("exit code %d:\n%s", code, s.output())
+				}
+				left, err := os.ReadDir(filepath.Join(filepath.Dir(project), "tmp"))
+				if err != nil || len(left) > 0 {
+					t.Errorf("left behind: %v (%v)", left, err)
+				}
+			})
+		}
+	}
 }
 
 // The demo asks once.
