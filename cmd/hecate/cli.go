@@ -209,7 +209,11 @@ func (a *app) report(command string, err error) int {
 		return f.code
 	}
 	where := strings.TrimSpace("hecate " + command)
-	fmt.Fprintf(a.err, "%s %s\n", a.errStyle.Red(where+":"), terminal.Line(err.Error()))
+	lead := a.errStyle.Red(where+":") + " "
+	for line := range strings.SplitSeq(strings.TrimSpace(err.Error()), "\n") { // several errors in one stand on lines of their own
+		fmt.Fprintf(a.err, "%s%s\n", lead, terminal.Line(line))
+		lead = strings.Repeat(" ", len(where)+2)
+	}
 	if f.code == exitUsage {
 		f.next = "see: " + strings.TrimSpace(where+" --help")
 	}

@@ -227,6 +227,17 @@ func TestJSONLines(t *testing.T) {
 	}
 }
 
+// Several errors in one stand below each other; none can pass for a line of another kind.
+func TestErrorsBelowEachOther(t *testing.T) {
+	a, _, errs := testApp(t)
+	if code := a.report("serve", errors.Join(errors.New("first\x1b[2J"), errors.New("second"))); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	if want := "hecate serve: first\\x1b[2J\n              second\n"; errs.String() != want {
+		t.Errorf("got:\n%s", errs)
+	}
+}
+
 // Whatever makes no sense is said before anything happens, with exit code 2.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
