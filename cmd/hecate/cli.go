@@ -154,7 +154,12 @@ func (a *app) run(args []string) int {
 	if err != nil {
 		return a.report(misused(err))
 	}
-	return a.report(parsed.Selected().Name, parsed.Run())
+	return a.report(commandPath(parsed.Selected()), parsed.Run())
+}
+
+// commandPath names a command as it is typed, without the program.
+func commandPath(n *kong.Node) string {
+	return strings.TrimSpace(strings.TrimPrefix(n.FullPath(), "hecate"))
 }
 
 // failure is an error with its exit code and, if there is one, the way out of it.
@@ -185,8 +190,7 @@ func exit(code int) error {
 func misused(err error) (command string, _ error) {
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
-		command = wrong.Context.Selected().FullPath()
-		command = strings.TrimSpace(strings.TrimPrefix(command, "hecate"))
+		command = commandPath(wrong.Context.Selected())
 	}
 	return command, usage(err)
 }

@@ -172,6 +172,11 @@ func TestProjections(t *testing.T) {
 	succeed(t, "projections", "rebuild", "--server", s.URL)
 	succeed(t, "projections", "rebuild", "runs", "--server", s.URL)
 	check(t, s.requests(), []string{"POST /system/projections/rebuild {}\n", `POST /system/projections/rebuild {"name":"runs"}`})
+	a, _, errs := testApp(t)
+	if code := a.run([]string{"projections", "status"}); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	check(t, errs.String(), []string{"hecate projections status: no Hecate server"})
 }
 
 // A server of this machine is found through the file that it leaves in its data
