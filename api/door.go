@@ -106,7 +106,8 @@ const freshMax = 50 * time.Millisecond
 // from the log, and the read models follow it some milliseconds behind. If they take
 // longer, the answer is what there is, and says so by its position.
 func (d *door) freshen(r *http.Request) {
-	if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, v1.Base+"/") {
+	fromLog := strings.HasSuffix(r.URL.Path, "/events")
+	if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, v1.Base+"/") || fromLog {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), freshMax)

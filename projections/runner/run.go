@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	gatherMax    = 4 * time.Millisecond // how far a model that nobody waits for may stay behind to take more at once
+	gatherMax    = 10 * time.Millisecond // how far a model that nobody waits for may stay behind to take more at once
 	closeMax     = 10 * time.Second     // how long handlers may finish what they do when Run ends
 	retriesMax   = 8                    // of a batch that the database refused, before it is read again
 	retryFirst   = 20 * time.Millisecond
