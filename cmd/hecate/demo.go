@@ -59,7 +59,7 @@ func (c demoCommand) Run(a *app) error {
 
 // in plays the demo in a directory of its own.
 func (c demoCommand) in(ctx context.Context, a *app, dir string) error {
-	d := &demo{app: a.isolated(dir), out: terminal.NewScreen(a.out, a.outStyle), style: a.outStyle, dir: dir}
+	d := &demo{app: a.isolated(dir), out: terminal.NewScreen(a.out, a.outStyle), style: a.outStyle, dir: dir, keep: c.Keep}
 	d.banner()
 	project, err := d.prepare(ctx)
 	if err != nil {
@@ -98,6 +98,7 @@ type demo struct {
 	out   *terminal.Screen
 	style terminal.Style
 	dir   string
+	keep  bool
 }
 
 // isolated returns the app with an environment that knows nothing of the user's
@@ -163,6 +164,9 @@ func (d *demo) play(ctx context.Context, server *localServer, project string, ye
 	if err := f.conclude(result); err != nil || result.left {
 		return result.ExitCode, err
 	}
+	if result.Rejected {
+		fmt.Fprintln(d.out, "  the command did not run; the edit before it was made in a copy of the project")
+	}
 	d.section("the change")
 	if err := d.showDiff(ctx, result.WorkspacePath); err != nil {
 		return exitFailed, err
@@ -215,8 +219,11 @@ func (d *demo) showHistory(ctx context.Context, server *client.Client, r runResu
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(d.out, d.style.Dim(fmt.Sprintf("%d of %s; each stands in the log once and for good, and everything above was read from it",
-		shown, show.Count(all, "event"))))
+	where := "the history above was read from the log; --keep keeps it"
+	if d.keep {
+		where = "the history above was read from the log"
+	}
+	fmt.Fprintln(d.out, d.style.Dim(fmt.Sprintf("%d of %s; %s", shown, show.Count(all, "event"), where)))
 	return nil
 }
 

@@ -85,6 +85,21 @@ func TestTerminalDemoEnded(t *testing.T) {
 	}
 }
 
+// After a no the command has not run, and the demo says so.
+func TestTerminalDemoRejected(t *testing.T) {
+	environ, _ := terminalEnviron(t)
+	s := onPTY(t, environ, "demo")
+	s.waitFor(t, "y approve")
+	s.typeIn(t, "n\n")
+	if code := s.exitCode(); code != exitRefused {
+		t.Fatalf("exit code %d:\n%s", code, s.output())
+	}
+	check(t, s.output(), []string{"the command did not run", "read from the log; --keep keeps it"})
+	if strings.Contains(s.output(), "tool.shell.command") {
+		t.Errorf("it ran:\n%s", s.output())
+	}
+}
+
 // The demo asks once.
 func TestTerminalDemo(t *testing.T) {
 	environ, _ := terminalEnviron(t)
