@@ -20,7 +20,7 @@ import (
 // changedFile is a file that differs from what the run began with.
 type changedFile struct {
 	Path   string `json:"path"`
-	Status string `json:"status"` // as git says it, such as M or ??; or a patch's status
+	Status string `json:"status"` // as git says it, such as M or ??; proposed or reverted for a patch that is not applied
 }
 
 // changes asks which files changed. A run that cannot be asked about any more is
@@ -58,17 +58,39 @@ func changedByGit(artifacts []client.Artifact) ([]changedFile, bool) {
 	return nil, false
 }
 
-// changedByPatches names the files that the run's own tools wrote.
+// changedByPatches names the files that the run's own tools wrote, as git would: a
+// file's oldest patch says whether it was there before, its latest whether it is now.
 func changedByPatches(artifacts []client.Artifact, root string) []changedFile {
 	out := []changedFile{}
-	seen := map[string]bool{}
-	for _, a := range artifacts {
-		if a.Kind == "patch" && !seen[a.Path] {
-			seen[a.Path] = true
-			out = append(out, changedFile{Path: strings.TrimPrefix(strings.TrimPrefix(a.Path, root), "/"), Status: a.Status})
+	at := map[string]int{}
+	for _, a := range artifacts { // newest first
+		if a.Kind != "patch" {
+			continue
+		}
+		i, seen := at[a.Path]
+		if !seen {
+			i = len(out)
+			at[a.Path] = i
+			out = append(out, changedFile{Path: strings.TrimPrefix(strings.TrimPrefix(a.Path, root), "/"), Status: patchStatus(a)})
+		}
+		if added := strings.HasPrefix(a.Content, "--- /dev/null\n"); added && out[i].Status == "M" {
+			out[i].Status = "A"
 		}
 	}
 	return out
+}
+
+// patchStatus is A, M or D for a patch that was applied, else what became of it.
+func patchStatus(a client.Artifact) string {
+	switch {
+	case a.Status != "applied":
+		return a.Status
+	case strings.HasPrefix(a.Content, "--- /dev/null\n"):
+		return "A"
+	case strings.Contains(a.Content, "\n+++ /dev/null\n"):
+		return "D"
+	}
+	return "M"
 }
 
 // sameFile reports whether a workspace of this machine holds the same at a path as
@@ -132,8 +154,12 @@ func (f *follower) listFiles(r runResult) {
 		return
 	}
 	fmt.Fprintln(f.out, "\n"+st.Bold("changed files"))
+	columns := 2
 	for _, file := range r.Files {
-		fmt.Fprintf(f.out, "  %-2s %s\n", terminal.Line(file.Status), terminal.Line(file.Path))
+		columns = max(columns, terminal.Columns(terminal.Line(file.Status)))
+	}
+	for _, file := range r.Files {
+		fmt.Fprintf(f.out, "  %-*s %s\n", columns, terminal.Line(file.Status), terminal.Line(file.Path))
 	}
 	if r.FilesBefore > 0 {
 		fmt.Fprintln(f.out, "  "+st.Dim(show.Count(int64(r.FilesBefore), "file")+" changed before the run, left out"))

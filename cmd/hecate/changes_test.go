@@ -3,9 +3,33 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"hecate/cmd/hecate/internal/client"
 )
+
+// Without git the patches say what became of a file from the run's beginning to its end.
+func TestChangedByPatches(t *testing.T) {
+	patch := func(name, status, diff string) client.Artifact {
+		return client.Artifact{Kind: "patch", Path: "/ws/" + name, Status: status, Content: diff}
+	}
+	const added, updated, deleted = "--- /dev/null\n+++ b/f\n", "--- a/f\n+++ b/f\n", "--- a/f\n+++ /dev/null\n"
+	got := changedByPatches([]client.Artifact{
+		patch("gone", "applied", deleted), patch("new", "applied", updated), patch("old", "applied", updated),
+		patch("idea", "proposed", updated), {Kind: "stdout"}, patch("new", "applied", added), patch("old", "applied", updated),
+	}, "/ws")
+	want := []changedFile{{"gone", "D"}, {"new", "A"}, {"old", "M"}, {"idea", "proposed"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+}
+
+func TestRunsThatUseTheServer(t *testing.T) {
+	check(t, stillUsed(1), []string{"one more run uses"})
+	check(t, stillUsed(2), []string{"2 more runs use"})
+}
 
 func TestSameFile(t *testing.T) {
 	origin, workspace := t.TempDir(), t.TempDir()

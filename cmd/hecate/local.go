@@ -101,7 +101,7 @@ func (s *localServer) whileUsed(ctx context.Context, a *app) error {
 		}
 		if !told {
 			told = true
-			fmt.Fprintf(a.err, "%d more runs use this server; it ends with them. Ctrl-C ends it now, and they go on when a server starts again.\n", n)
+			fmt.Fprintln(a.err, stillUsed(n))
 		}
 		select {
 		case <-a.interrupt:
@@ -111,6 +111,14 @@ func (s *localServer) whileUsed(ctx context.Context, a *app) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// stillUsed says why the server does not end yet.
+func stillUsed(runs int) string {
+	if runs == 1 {
+		return "one more run uses this server; it ends with it. Ctrl-C ends it now, and the run goes on when a server starts again."
+	}
+	return fmt.Sprintf("%d more runs use this server; it ends with them. Ctrl-C ends it now, and they go on when a server starts again.", runs)
 }
 
 // untilInterrupted keeps the server running for somebody who wants to look around.
