@@ -202,12 +202,14 @@ func (l *Live) plain(text string) {
 	fmt.Fprintln(l.out, strings.TrimRight("  "+text, " "))
 }
 
-// shortPath cuts the workspace off: every path of a run begins with it.
-func (l *Live) shortPath(path string) string {
-	if l.Workspace != "" {
-		if rel, err := filepath.Rel(l.Workspace, path); err == nil && filepath.IsLocal(rel) {
-			path = rel
+func (l *Live) shortPath(path string) string { return terminal.Line(inWorkspace(l.Workspace, path)) }
+
+// inWorkspace cuts the workspace off a path: every path of a run begins with it.
+func inWorkspace(workspace, path string) string {
+	if workspace != "" {
+		if rel, err := filepath.Rel(workspace, path); err == nil && filepath.IsLocal(rel) {
+			return rel
 		}
 	}
-	return terminal.Line(path)
+	return path
 }

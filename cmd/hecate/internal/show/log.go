@@ -17,6 +17,8 @@ type Log struct {
 	out   io.Writer
 	style terminal.Style
 	last  time.Time
+
+	workspace string
 }
 
 // NewLog returns a Log that writes to out.
@@ -38,7 +40,7 @@ func (l *Log) Event(e client.Event) {
 	name := terminal.Line(e.Type)
 	pad := strings.Repeat(" ", max(typeColumns-terminal.Columns(name), 0))
 	head := fmt.Sprintf("%6d  %s  ", e.Sequence, at.Format("15:04:05.000"))
-	text := terminal.Cut(describe(e), textColumnsMax)
+	text := terminal.Cut(l.describe(e), textColumnsMax)
 	if l.style.Columns > 0 {
 		text = terminal.Cut(text, max(l.style.Columns-len(head)-typeColumns-2, textColumnsMin))
 	}
@@ -61,20 +63,20 @@ func (l *Log) paint(eventType, name string) string {
 }
 
 // describe says on one line what an event tells beyond its type.
-func describe(e client.Event) string {
+func (l *Log) describe(e client.Event) string {
 	family, _, _ := strings.Cut(e.Type, ".")
 	text, known := "", false
 	switch family {
 	case "model", "assistant":
 		text, known = describeModel(e)
 	case "tool", "policy":
-		text, known = describeTool(e)
+		text, known = l.describeTool(e)
 	case "conversation", "artifact":
 		text, known = decode[struct {
 			Name string `json:"name"`
 		}](e).Name, true
 	case "run", "gap", "approval", "task":
-		text, known = describeRun(e)
+		text, known = l.describeRun(e)
 	}
 	if !known {
 		var compact bytes.Buffer
@@ -110,7 +112,7 @@ func describeModel(e client.Event) (string, bool) {
 	return "", false
 }
 
-func describeTool(e client.Event) (string, bool) {
+func (l *Log) describeTool(e client.Event) (string, bool) {
 	d := decode[toolCall](e)
 	switch e.Type {
 	case "tool.dispatch.intended":
@@ -131,14 +133,14 @@ func describeTool(e client.Event) (string, bool) {
 	case "tool.completed", "tool.failed", "tool.cancelled", "tool.timed_out":
 		return failure(e.Type, d), d.Summary != "" || d.Error != ""
 	case "tool.file.patch", "tool.file.applied", "tool.file.reverted":
-		return strings.TrimSpace(d.Operation + " " + d.Path), true
+		return strings.TrimSpace(d.Operation + " " + inWorkspace(l.workspace, d.Path)), true
 	case "policy.tool_blocked":
 		return d.Name + ": " + d.Reason, true
 	}
 	return "", false
 }
 
-func describeRun(e client.Event) (string, bool) {
+func (l *Log) describeRun(e client.Event) (string, bool) {
 	d := decode[lifecycle](e)
 	switch e.Type {
 	case "run.created":
@@ -146,6 +148,9 @@ func describeRun(e client.Event) (string, bool) {
 	case "run.queued", "task.updated", "run.awaiting_approval":
 		return "", true
 	case "run.started", "run.claimed":
+		if d.Workspace != "" {
+			l.workspace = d.Workspace
+		}
 		return d.Workspace, true
 	case "run.resumed_from_event":
 		return "from " + d.FromRun, true
