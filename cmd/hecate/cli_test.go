@@ -175,16 +175,20 @@ func TestAnswerThatComesTooLate(t *testing.T) {
 
 // The first Ctrl-C cancels the run and waits for its end; the second leaves.
 func TestInterrupt(t *testing.T) {
-	t.Run("once", func(t *testing.T) {
-		s := newContractServer(t, []scriptedEvent{ev("run.created", obj{}), ev("hang", nil)})
-		a, out, _ := testApp(t)
-		a.interrupt <- os.Interrupt
-		if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}); code != exitInterrupted {
-			t.Errorf("exit code %d", code)
-		}
-		check(t, s.requests(), []string{`cancel {"reason":"interrupted on the terminal"}`})
-		check(t, out.String(), []string{"✗ cancelled"})
-	})
+	for s, reason := range map[os.Signal]string{
+		os.Interrupt: "interrupted with Ctrl-C", syscall.SIGTERM: "hecate was asked to end (SIGTERM)", syscall.SIGHUP: "the terminal was closed",
+	} {
+		t.Run(reason, func(t *testing.T) {
+			server := newContractServer(t, []scriptedEvent{ev("run.created", obj{}), ev("hang", nil)})
+			a, out, _ := testApp(t)
+			a.interrupt <- s
+			if code := a.run([]string{"run", "--server", server.URL, "--dir", t.TempDir(), "Repair it"}); code != exitInterrupted {
+				t.Errorf("exit code %d", code)
+			}
+			check(t, server.requests(), []string{`cancel {"reason":"` + reason + `"}`})
+			check(t, out.String(), []string{"✗ cancelled"})
+		})
+	}
 	t.Run("twice", func(t *testing.T) {
 		s := newContractServer(t, []scriptedEvent{ev("run.created", obj{}), ev("hang", nil)})
 		a, out, _ := testApp(t)

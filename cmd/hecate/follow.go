@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sync"
+	"syscall"
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
@@ -116,13 +118,13 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 			if err := f.answered(ctx, f.typed.take(a)); err != nil {
 				return err
 			}
-		case <-f.a.interrupt:
+		case s := <-f.a.interrupt:
 			if f.result.Interrupted {
 				f.leave()
 				return nil
 			}
 			f.result.Interrupted = true
-			f.sayIfFailed(f.cancelRun(ctx, "interrupted on the terminal", "cancelling the run; Ctrl-C again leaves at once"))
+			f.sayIfFailed(f.cancelRun(ctx, interruptedBy(s), "cancelling the run; Ctrl-C again leaves at once"))
 		case err := <-f.lost:
 			return endedByItself(err)
 		case <-timeUp:
@@ -131,6 +133,17 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 			f.status()
 		}
 	}
+}
+
+// interruptedBy says for the record what asked the command to end.
+func interruptedBy(s os.Signal) string {
+	switch s {
+	case syscall.SIGTERM:
+		return "hecate was asked to end (SIGTERM)"
+	case syscall.SIGHUP:
+		return "the terminal was closed"
+	}
+	return "interrupted with Ctrl-C"
 }
 
 func (f *follower) readFeed(ctx context.Context, after int64, to chan<- feedItem) {

@@ -58,7 +58,10 @@ func TestTerminalInterrupt(t *testing.T) {
 	if code := s.exitCode(); code != exitInterrupted {
 		t.Fatalf("exit code %d:\n%s", code, s.output())
 	}
-	check(t, s.output(), []string{"cancelling the run", "cancelled"})
+	check(t, s.output(), []string{"cancelling the run", "no answer: run cancelled: interrupted with Ctrl-C", "cancelled"})
+	if strings.Contains(s.output(), "by system") {
+		t.Errorf("it does not say who ended it:\n%s", s.output())
+	}
 }
 
 // The demo cleans up after itself however it is ended: while it makes its project,

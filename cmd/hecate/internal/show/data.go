@@ -69,6 +69,7 @@ type (
 		Message   string `json:"message"`
 		Reason    string `json:"reason"`
 		By        string `json:"by"`
+		Comment   string `json:"comment"`
 		Action    string `json:"action"`
 	}
 )

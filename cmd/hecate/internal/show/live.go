@@ -162,11 +162,19 @@ func (l *Live) resolved(e client.Event) {
 	if d.Status != "approved" {
 		mark = l.style.Red("✗")
 	}
-	text := terminal.Line(d.Status) + " by " + terminal.Line(d.By)
-	if d.Comment != "" {
-		text += ": " + terminal.Line(d.Comment)
+	l.line(mark, terminal.Line(resolution(d.Status, d.By, d.Comment)), "")
+}
+
+// resolution says how an approval ended and through whom. One that nobody answered
+// ended with its run, and its comment says who ended that.
+func resolution(status, by, comment string) string {
+	switch {
+	case status == "cancelled" && by == "system" && comment != "":
+		return "no answer: " + comment
+	case comment != "":
+		return status + " by " + by + ": " + comment
 	}
-	l.line(mark, text, "")
+	return status + " by " + by
 }
 
 // flush writes the text that was held back: more came after it, so it was no answer.

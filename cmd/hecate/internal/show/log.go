@@ -165,7 +165,7 @@ func (l *Log) describeRun(e client.Event) (string, bool) {
 	case "approval.requested":
 		return QuestionOf(e).Reason, true
 	case "approval.resolved":
-		return d.Status + " by " + d.By, true
+		return resolution(d.Status, d.By, d.Comment), true
 	}
 	return "", false
 }
