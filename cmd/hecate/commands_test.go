@@ -202,6 +202,16 @@ func TestRunningServerIsFound(t *testing.T) {
 	}
 }
 
+// Where no server runs, the places are named where one was looked for.
+func TestNoServer(t *testing.T) {
+	a, _, errs := testApp(t)
+	a.usualServer = "http://127.0.0.1:1"
+	if code := a.run([]string{"approvals"}); code != exitFailed {
+		t.Errorf("exit code %d", code)
+	}
+	check(t, errs.String(), []string{"no Hecate server is running", filepath.Join(a.getenv("HECATE_DATA_DIR"), "hecate.runtime.json") + ", http://127.0.0.1:1\n", "hecate serve"})
+}
+
 func TestVersionAndHelp(t *testing.T) {
 	version := succeed(t, "version")
 	if strings.Count(version, "\n") != 1 || !strings.HasPrefix(version, "hecate ") {

@@ -9,8 +9,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/terminal"
 )
 
 // serverFlags names the server that a command works with.
@@ -26,7 +28,7 @@ func (f serverFlags) connect(ctx context.Context, a *app) (*client.Client, error
 	c, err := f.find(ctx, a)
 	if err == nil && c == nil {
 		err = advise(errors.New("no Hecate server is running on this machine"),
-			"start one:   hecate serve\nname another: --server URL, or HECATE_BASE_URL")
+			a.lookedAt()+"\nstart one:     hecate serve\nname another:  --server URL, or HECATE_BASE_URL")
 	}
 	return c, err
 }
@@ -100,6 +102,16 @@ func (a *app) localServers() []string {
 		out = append(out, a.usualServer)
 	}
 	return out
+}
+
+// lookedAt says where a server of this machine was looked for.
+func (a *app) lookedAt() string {
+	var places []string
+	for _, dir := range a.dataDirs() {
+		places = append(places, filepath.Join(dir, "hecate.runtime.json"))
+	}
+	places = append(places, a.localServers()...)
+	return "looked at:     " + terminal.Line(strings.Join(places, ", "))
 }
 
 // dataDirs lists the data directories to look into, the likeliest first.
