@@ -67,24 +67,25 @@ func TestTerminalInterrupt(t *testing.T) {
 // The demo cleans up after itself however it is ended: while it makes its project,
 // and at its question.
 func TestTerminalDemoEnded(t *testing.T) {
-	for _, at := range []string{"$ go test", "y approve"} {
-		for _, end := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
-			t.Run(at+"/"+end.String(), func(t *testing.T) {
-				environ, project := terminalEnviron(t)
-				s := onPTY(t, environ, "demo")
-				s.waitFor(t, at)
-				if err := s.cmd.Process.Signal(end); err != nil {
-					t.Fatal(err)
-				}
-				if code := s.exitCode(); code != exitInterrupted {
-					t.Errorf("exit code %d:\n%s", code, s.output())
-				}
-				left, err := os.ReadDir(filepath.Join(filepath.Dir(project), "tmp"))
-				if err != nil || len(left) > 0 {
-					t.Errorf("left behind: %v (%v)", left, err)
-				}
-			})
-		}
+	for _, c := range []struct {
+		at  string
+		end syscall.Signal
+	}{{"$ go test", syscall.SIGINT}, {"y approve", syscall.SIGTERM}, {"y approve", syscall.SIGHUP}} {
+		t.Run(c.at+"/"+c.end.String(), func(t *testing.T) {
+			environ, project := terminalEnviron(t)
+			s := onPTY(t, environ, "demo")
+			s.waitFor(t, c.at)
+			if err := s.cmd.Process.Signal(c.end); err != nil {
+				t.Fatal(err)
+			}
+			if code := s.exitCode(); code != exitInterrupted {
+				t.Errorf("exit code %d:\n%s", code, s.output())
+			}
+			left, err := os.ReadDir(filepath.Join(filepath.Dir(project), "tmp"))
+			if err != nil || len(left) > 0 {
+				t.Errorf("left behind: %v (%v)", left, err)
+			}
+		})
 	}
 }
 
