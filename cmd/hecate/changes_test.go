@@ -17,8 +17,13 @@ func TestChangedByPatches(t *testing.T) {
 	}
 	const added, updated, deleted = "--- /dev/null\n+++ b/f\n", "--- a/f\n+++ b/f\n", "--- a/f\n+++ /dev/null\n"
 	got := changedByPatches([]client.Artifact{
-		patch("gone", "applied", deleted), patch("new", "applied", updated), patch("old", "applied", updated),
-		patch("idea", "proposed", updated), {Kind: "stdout"}, patch("new", "applied", added), patch("old", "applied", updated),
+		patch("gone", "applied", deleted),
+		patch("new", "applied", updated),
+		patch("old", "applied", updated),
+		patch("idea", "proposed", updated),
+		{Kind: "stdout"},
+		patch("new", "applied", added),
+		patch("old", "applied", updated),
 	}, "/ws")
 	want := []changedFile{{"gone", "D"}, {"new", "A"}, {"old", "M"}, {"idea", "proposed"}}
 	if !slices.Equal(got, want) {
