@@ -17,8 +17,8 @@ import (
 
 const (
 	gatherMax    = 10 * time.Millisecond // how far a model that nobody waits for may stay behind to take more at once
-	closeMax     = 10 * time.Second     // how long handlers may finish what they do when Run ends
-	retriesMax   = 8                    // of a batch that the database refused, before it is read again
+	closeMax     = 10 * time.Second      // how long handlers may finish what they do when Run ends
+	retriesMax   = 8                     // of a batch that the database refused, before it is read again
 	retryFirst   = 20 * time.Millisecond
 	retryMax     = 2 * time.Second
 	followEvery  = 25 * time.Millisecond // how often a follower looks where the owner is
