@@ -6,8 +6,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
+	"net"
 	"net/http"
+	"syscall"
 
 	"hecate/api/request"
 	"hecate/domain/fault"
@@ -80,10 +83,20 @@ func From(ctx context.Context, log *slog.Logger, err error) *Error {
 			log.ErrorContext(ctx, "request failed", "request_id", r.ID, "error", err)
 		}
 		e = New(http.StatusInternalServerError, TypeGateway, "internal error")
+		if away(err) {
+			e = New(http.StatusServiceUnavailable, TypeUnavailable, "the database cannot be reached at the moment")
+			e.Body.OperatorAction = "Look whether the database runs, and try again."
+		}
 	}
 	out := *e // errors may be shared
 	out.Body.RequestID = r.ID
 	return &out
+}
+
+// away reports whether an error is that of a connection, and not of what was asked.
+func away(err error) bool {
+	var connection net.Error
+	return errors.As(err, &connection) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET)
 }
 
 // Write sends e as the whole answer. Nothing may have been sent before.
