@@ -80,7 +80,7 @@ func (db *DB) transact(ctx context.Context, from *sessions, begin, build string,
 		}
 		from.give(s, usable)
 	}()
-	if err := s.exec(ctx, begin); err != nil {
+	if err := from.begin(ctx, s, begin); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	open = true

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+
 	"hecate/eventstore/postgres/pgtest"
 	"hecate/projections/readdb"
 )
@@ -184,5 +186,40 @@ func TestClosed(t *testing.T) {
 	}
 	if err := db.View(context.Background(), "", func(*readdb.Tx) error { return nil }); !errors.Is(err, readdb.ErrClosed) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A PostgreSQL that was restarted closes every connection; whoever reads or writes
+// next does not notice.
+func TestConnectionsThatDiedAreReplaced(t *testing.T) {
+	ctx := t.Context()
+	url := pgtest.URL(t)
+	db, err := readdb.OpenPostgres(ctx, url, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	one := func(tx *readdb.Tx) error {
+		var n int
+		_, err := tx.One(ctx, `SELECT 1`, nil, &n)
+		return err
+	}
+	for range 4 {
+		for name, run := range map[string]func(context.Context, string, func(*readdb.Tx) error) error{"view": db.View, "update": db.Update} {
+			if err := run(ctx, "", one); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		conn, err := pgx.Connect(ctx, url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = conn.Exec(ctx, `SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.Close(ctx); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

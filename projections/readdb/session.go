@@ -44,13 +44,9 @@ func (p *sessions) take(ctx context.Context) (*session, error) {
 	}
 	select {
 	case s := <-p.free:
-		if s.conn == nil {
-			conn, err := p.pool.Conn(ctx)
-			if err != nil {
-				p.free <- s
-				return nil, fmt.Errorf("connect: %w", err)
-			}
-			s.conn, s.statements = conn, map[string]*sql.Stmt{}
+		if err := s.connect(ctx, p.pool); err != nil {
+			p.free <- s
+			return nil, err
 		}
 		return s, nil
 	case <-p.done:
@@ -58,6 +54,32 @@ func (p *sessions) take(ctx context.Context) (*session, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// begin starts a transaction. A server that was restarted leaves dead connections
+// behind; since nothing has happened on them yet, a new one is tried.
+func (p *sessions) begin(ctx context.Context, s *session, statement string) error {
+	err := s.exec(ctx, statement)
+	if err == nil || s.keep { // SQLite has no server
+		return err
+	}
+	s.drop()
+	if err := s.connect(ctx, p.pool); err != nil {
+		return err
+	}
+	return s.exec(ctx, statement)
+}
+
+func (s *session) connect(ctx context.Context, pool *sql.DB) error {
+	if s.conn != nil {
+		return nil
+	}
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect: %w", err)
+	}
+	s.conn, s.statements = conn, map[string]*sql.Stmt{}
+	return nil
 }
 
 // give takes a session back. One whose state is unknown is connected anew.
