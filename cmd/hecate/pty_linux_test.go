@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,7 +53,13 @@ func onPTY(t *testing.T, environ []string, args ...string) *terminalSession {
 	s.cmd.Env = append(environ, asHecate+"=1")
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := s.cmd.Start(); err != nil {
+	// A signal that is caught here is at its default in the child, also if whoever
+	// started the tests ignored it, as nohup does.
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, syscall.SIGHUP)
+	err = s.cmd.Start()
+	signal.Stop(caught)
+	if err != nil {
 		t.Fatal(err)
 	}
 	go func() { defer close(s.closed); s.read() }()
@@ -105,8 +113,13 @@ func (s *terminalSession) typeIn(t *testing.T, text string) {
 	}
 }
 
+// sessionMax is how long a command may take to end; then it is killed, with -1 as its code.
+const sessionMax = time.Minute
+
 // exitCode waits for the end of the command and of its output.
 func (s *terminalSession) exitCode() int {
+	limit := time.AfterFunc(sessionMax, func() { _ = s.cmd.Process.Kill() })
+	defer limit.Stop()
 	_ = s.cmd.Wait() // the code says more than the error
 	<-s.closed
 	return s.cmd.ProcessState.ExitCode()
