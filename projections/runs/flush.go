@@ -83,21 +83,31 @@ type rowKey struct {
 	id  string
 }
 
-func (f *fold) collectArtifacts() error {
-	newest := map[rowKey]*artifactRow{}
-	for _, a := range f.dirtyArtifacts {
-		newest[rowKey{a.run, a.doc.ID}] = a
+// newest leaves of the rows with one key only the last one, in their order.
+func newest[R any](rows []R, key func(R) rowKey) []R {
+	last := make(map[rowKey]int, len(rows))
+	for i, r := range rows {
+		last[key(r)] = i
 	}
-	for _, a := range f.dirtyArtifacts {
-		a.dirty = false
-		if newest[rowKey{a.run, a.doc.ID}] != a {
-			continue
+	kept := make([]R, 0, len(last))
+	for i, r := range rows {
+		if last[key(r)] == i {
+			kept = append(kept, r)
 		}
+	}
+	return kept
+}
+
+func (f *fold) collectArtifacts() error {
+	for _, a := range newest(f.dirtyArtifacts, func(a *artifactRow) rowKey { return rowKey{a.run, a.doc.ID} }) {
 		doc, err := json.Marshal(a.doc)
 		if err != nil {
 			return err
 		}
 		f.out[3].Add(a.run, a.doc.ID, a.pos, flag(a.pending), doc)
+	}
+	for _, a := range f.dirtyArtifacts {
+		a.dirty = false
 	}
 	clear(f.dirtyArtifacts)
 	f.dirtyArtifacts = f.dirtyArtifacts[:0]
@@ -105,20 +115,15 @@ func (f *fold) collectArtifacts() error {
 }
 
 func (f *fold) collectApprovals() error {
-	newest := map[rowKey]*approvalRow{}
-	for _, a := range f.dirtyApprovals {
-		newest[rowKey{a.run, a.doc.ID}] = a
-	}
-	for _, a := range f.dirtyApprovals {
-		a.dirty = false
-		if newest[rowKey{a.run, a.doc.ID}] != a {
-			continue
-		}
+	for _, a := range newest(f.dirtyApprovals, func(a *approvalRow) rowKey { return rowKey{a.run, a.doc.ID} }) {
 		doc, err := json.Marshal(a.doc)
 		if err != nil {
 			return err
 		}
 		f.out[4].Add(a.run, a.doc.ID, a.pos, flag(a.pending), doc)
+	}
+	for _, a := range f.dirtyApprovals {
+		a.dirty = false
 	}
 	clear(f.dirtyApprovals)
 	f.dirtyApprovals = f.dirtyApprovals[:0]
