@@ -67,6 +67,10 @@ type StreamAppend struct {
 	Expected int64 // exact version, NoStream or AnyVersion
 	Events   []Event
 	Work     Work
+	// Epoch, if not 0, is the claim under which a worker writes. If it is not the
+	// stream's newest the whole batch is refused with a *FencedError. A version that
+	// does not match is reported first, so that a repeated append is still recognised.
+	Epoch int64
 }
 
 // Batch is appended as a whole or not at all.
