@@ -18,13 +18,21 @@ const (
 	KindInterrupted = "interrupted"   // the call ended because the server stopped; the run goes on
 )
 
-// ErrRunEnded is the cause (context.Cause) of a call's context that was cancelled
-// because somebody ended the run. A context that is done for another reason means
-// that the server stops.
-var ErrRunEnded = errors.New("the run was ended")
+// The causes (context.Cause) of a call's context that was cancelled. A context that
+// is done for another reason means that the server stops.
+var (
+	// ErrRunEnded says that somebody ended the run.
+	ErrRunEnded = errors.New("the run was ended")
+	// ErrLeaseLost says that the worker no longer has the run, or can't be sure that it
+	// does. Another worker may act for it at any moment, so the call ends like a killed one.
+	ErrLeaseLost = errors.New("the worker lost its lease on the run")
+)
 
 // RunEnded reports whether ctx is done because the run was ended.
 func RunEnded(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrRunEnded) }
+
+// LeaseLost reports whether ctx is done because the worker lost its lease.
+func LeaseLost(ctx context.Context) bool { return errors.Is(context.Cause(ctx), ErrLeaseLost) }
 
 // timeoutDefault is the time limit of one command if the task sets none.
 const timeoutDefault = 5 * time.Second

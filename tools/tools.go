@@ -12,6 +12,7 @@ import (
 
 	"hecate/domain/event"
 	"hecate/domain/run"
+	"hecate/tools/process"
 )
 
 // Tool is one tool with its arguments' type erased; New makes it from a typed Spec.
@@ -42,7 +43,8 @@ type Prepared struct {
 	// such as tool.shell.command. It may be nil and has no side effect.
 	Before func(env *Env) []event.Payload
 	// Run performs the call. It honours ctx at once, and never panics on bad input.
-	// Whoever cancels ctx to end the run for good gives ErrRunEnded as the cause.
+	// Whoever cancels ctx to end the run for good gives ErrRunEnded as the cause, and
+	// who does so because the worker has lost the run gives ErrLeaseLost.
 	Run func(ctx context.Context, env *Env) Result
 }
 
@@ -71,7 +73,8 @@ type Env struct {
 	Artifact func(ctx context.Context, id string) (Artifact, bool, error)
 }
 
-// Settings are the server-wide limits of tools (HECATE_TASK_*).
+// Settings are the limits of tools: those of the server (HECATE_TASK_*), and the time
+// for which the worker may act.
 type Settings struct {
 	OutputMaxBytes       int64    // stdout and stderr of one command together; 0 = no cap
 	ShellAllowPrivateIPs bool     // URLs in commands when the task has network
@@ -79,6 +82,9 @@ type Settings struct {
 	Wrapper              string   // OS sandbox wrapper: none or bwrap
 	WrapperPath          string
 	Hidden               []string // directories that a wrapped command finds empty, such as the server's data
+	// Lease ends what runs under it when it is over, and nothing is begun or changed
+	// after it. nil never ends.
+	Lease *process.Lease
 }
 
 // Artifact is what artifact_read shows.
