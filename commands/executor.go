@@ -66,7 +66,7 @@ func (x *Executor) read(ctx context.Context, stream string, after int64, fetch e
 			if err != nil {
 				return fmt.Errorf("read %s at version %d: %w", stream, r.Version, err)
 			}
-			each(event.Event{ID: r.ID, Version: r.Version, At: r.At, Payload: p})
+			each(event.Event{ID: r.ID, Position: r.Position, Version: r.Version, At: r.At, Payload: p})
 			after = r.Version
 		}
 		if len(recs) < readPage {

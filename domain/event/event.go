@@ -27,10 +27,11 @@ type Payload interface{ EventType() string }
 
 // Event is a payload with its place in a stream, as folds see it.
 type Event struct {
-	ID      [16]byte  // UUIDv7; zero while the writer has not given it one
-	Version int64     // 1, 2, 3 … within the stream
-	At      time.Time // when it was recorded (UTC, microseconds)
-	Payload Payload
+	ID       [16]byte  // UUIDv7; zero while the writer has not given it one
+	Position int64     // in the log; 0 for an event that was not read from there
+	Version  int64     // 1, 2, 3 … within the stream
+	At       time.Time // when it was recorded (UTC, microseconds)
+	Payload  Payload
 }
 
 // Unknown is the payload of a type, or a newer schema of a type, that this

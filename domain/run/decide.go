@@ -80,14 +80,15 @@ func (s *State) RequestApproval(a Ask, lines []string, incomplete bool) []event.
 		}
 	}
 	lines, cut := boundLines(lines)
-	return []event.Payload{
-		ApprovalRequested{
-			ApprovalID: s.approvalID(a.Digest), Kind: ApprovalBundle, Status: "pending", StepID: s.NextStepID(),
-			PolicyReason:   "Agent requested tools that require approval: " + strings.Join(gated, ", "),
-			ModelCallIndex: a.Batch.Index, Digest: a.Digest, Calls: calls, Summary: lines, SummaryIncomplete: incomplete || cut,
-		},
-		AwaitingApproval{},
+	asked := ApprovalRequested{
+		ApprovalID: s.approvalID(a.Digest), Kind: ApprovalBundle, Status: "pending", StepID: s.NextStepID(),
+		PolicyReason:   "Agent requested tools that require approval: " + strings.Join(gated, ", "),
+		ModelCallIndex: a.Batch.Index, Digest: a.Digest, Calls: calls, Summary: lines, SummaryIncomplete: incomplete || cut,
 	}
+	if o := a.Batch.Origin; o != nil {
+		asked.SourceRunID, asked.SourceIndex = o.RunID, o.Index
+	}
+	return []event.Payload{asked, AwaitingApproval{}}
 }
 
 // approvalID differs for every request of a run, also for the same bundle asked for twice.

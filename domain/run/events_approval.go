@@ -24,6 +24,8 @@ type ApprovalRequested struct {
 	StepID            string         `json:"step_id,omitempty"` // gates inside the loop
 	RequestedBy       string         `json:"requested_by,omitempty"`
 	ModelCallIndex    int64          `json:"model_call_index,omitempty"`
+	SourceRunID       string         `json:"source_run_id,omitempty"` // of an inherited bundle: the run whose model asked for it,
+	SourceIndex       int64          `json:"source_model_call_index,omitempty"`
 	Digest            string         `json:"digest"` // hex SHA-256, see BundleDigest
 	Calls             []ApprovalCall `json:"calls,omitempty"`
 	Summary           []string       `json:"action_summary,omitempty"`

@@ -23,10 +23,15 @@ type Created struct {
 	ModelCallsMax  int64  `json:"model_calls_max,omitempty"`   // 0 for direct runs
 	BudgetMicroUSD int64  `json:"budget_micros_usd,omitempty"` // the task's ceiling, 0 for none
 	PriorPicoUSD   int64  `json:"prior_cost_pico_usd,omitempty"`
-	Spec           Spec   `json:"spec"`
-	RequestID      string `json:"request_id,omitempty"`
-	TraceID        string `json:"trace_id,omitempty"`
-	RootSpanID     string `json:"root_span_id,omitempty"`
+	// PriorHeldPicoUSD is what earlier runs had reserved for calls whose cost nobody knows.
+	PriorHeldPicoUSD int64   `json:"prior_held_pico_usd,omitempty"`
+	Source           *Source `json:"source,omitempty"`         // the earlier run that this one follows
+	WorkspacePath    string  `json:"workspace_path,omitempty"` // inherited from it
+	Reach            string  `json:"reach,omitempty"`          // where that workspace stands, see Claimed
+	Spec             Spec    `json:"spec"`
+	RequestID        string  `json:"request_id,omitempty"`
+	TraceID          string  `json:"trace_id,omitempty"`
+	RootSpanID       string  `json:"root_span_id,omitempty"`
 }
 
 // Spec is what a run works on: the part of its task that execution needs.
@@ -90,8 +95,11 @@ type Started struct {
 type ResumeFrom struct {
 	RunID          string   `json:"run_id"` // the run's own id after an approval or a crash
 	StepID         string   `json:"step_id,omitempty"`
-	Sequence       int64    `json:"sequence,omitempty"` // version of the last event before
-	ModelCallIndex int64    `json:"model_call_index,omitempty"`
+	Sequence       int64    `json:"sequence,omitempty"`         // version of the last event before
+	ModelCallIndex int64    `json:"model_call_index,omitempty"` // of the pending answer, in this run
+	SourceRunID    string   `json:"source_run_id,omitempty"`    // of an inherited one: the run whose model gave it,
+	SourceIndex    int64    `json:"source_model_call_index,omitempty"`
+	Reason         string   `json:"reason,omitempty"`     // why an operator wanted a run to go on
 	Approved       bool     `json:"approved,omitempty"`   // an approval lets the pending calls go
 	ToolCalls      int64    `json:"tool_calls,omitempty"` // calls of the pending bundle
 	Tools          []string `json:"tools,omitempty"`      // names of those still to run
@@ -159,8 +167,8 @@ var _ = event.Define(TaskUpdated{})
 
 // Disconnected marks a gap: the run's worker vanished and the run goes on from its log.
 type Disconnected struct {
-	Reason           string `json:"reason"` // boot_reconcile or worker_lease_expired
-	Action           string `json:"action"` // requeued
+	Reason           string `json:"reason"` // boot_reconcile, worker_lease_expired or workspace_unreachable
+	Action           string `json:"action"` // requeued, or waiting: no live worker reaches the run's workspace
 	Message          string `json:"message,omitempty"`
 	PriorStatus      Status `json:"prior_status"`
 	RecoveredStatus  Status `json:"recovered_status"`
@@ -168,11 +176,17 @@ type Disconnected struct {
 	StaleThresholdMS int64  `json:"stale_threshold_ms,omitempty"`
 }
 
+// What follows a gap.
+const (
+	ActionRequeued = "requeued" // the run stands before the workers again
+	ActionWaiting  = "waiting"  // until a worker starts that reaches the run's workspace
+)
+
 // EventType names the event on the wire.
 func (Disconnected) EventType() string { return "gap.run_disconnected" }
 
 var _ = event.Define(Disconnected{
-	Reason: "boot_reconcile", Action: "requeued", PriorStatus: StatusRunning,
+	Reason: "boot_reconcile", Action: ActionRequeued, PriorStatus: StatusRunning,
 	RecoveredStatus: StatusQueued, RecoveryStrategy: "requeue",
 })
 

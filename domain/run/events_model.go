@@ -32,6 +32,7 @@ type ModelCallStarted struct {
 	Model               string `json:"model"`
 	Provider            string `json:"provider"` // may be empty until the answer names it
 	InputTokensEstimate int64  `json:"input_tokens_estimate"`
+	ReservedPicoUSD     int64  `json:"reserved_pico_usd,omitempty"` // the most that the call may cost, if the runtime reserves
 }
 
 // EventType names the event on the wire.

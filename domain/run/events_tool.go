@@ -15,7 +15,9 @@ type Ruling struct {
 // DispatchIntended is durable before a call's side effect can happen. Without a
 // settlement after it, the outcome is unknown and the call is never run again.
 type DispatchIntended struct {
-	ModelCallIndex int64          `json:"model_call_index,omitempty"` // 0 for a direct run
+	ModelCallIndex int64          `json:"model_call_index,omitempty"` // 0 for a direct run and for an inherited call
+	SourceRunID    string         `json:"source_run_id,omitempty"`    // of an inherited call: the run whose model asked for it,
+	SourceIndex    int64          `json:"source_model_call_index,omitempty"`
 	ToolCallID     string         `json:"tool_call_id"`
 	ToolName       string         `json:"tool_name"`
 	CallDigest     string         `json:"tool_call_digest"` // hex SHA-256 of name and exact arguments

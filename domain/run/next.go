@@ -27,6 +27,10 @@ type (
 	Begin struct {
 		Resume *ResumeFrom // nil for the first start
 	}
+	// Tell: messages that the model gets before its next call.
+	Tell struct{ Messages []Message }
+	// Warn: the operator should know something.
+	Warn struct{ Code, Message string }
 	// Abandon: a model call was under way when its worker vanished.
 	Abandon struct{ Call InFlight }
 	// CallModel: ask the model for answer number Index.
@@ -72,6 +76,8 @@ type (
 func (Done) effect()          {}
 func (Park) effect()          {}
 func (Begin) effect()         {}
+func (Tell) effect()          {}
+func (Warn) effect()          {}
 func (Abandon) effect()       {}
 func (CallModel) effect()     {}
 func (Ask) effect()           {}
@@ -107,25 +113,37 @@ func Next(s *State, r Rules) Effect {
 	case s.Disconnects > DisconnectsMax:
 		return Fail{"recovery_exhausted", fmt.Sprintf("the run was taken over %d times without getting anywhere; something in it ends its worker", s.Disconnects)}
 	case s.Status == StatusQueued:
-		return Begin{Resume: s.resume()}
+		return Begin{Resume: s.resume(r)}
 	case s.Spec.ExecutionKind != KindAgentLoop:
 		return s.nextDirect(r)
 	}
 	return s.nextInLoop(r)
 }
 
-// resume says what a start goes on from; nil for the first one.
-func (s *State) resume() *ResumeFrom {
-	if !s.Begun {
+// resume says what a start goes on from; nil for the first start of a run that
+// inherits nothing.
+func (s *State) resume(r Rules) *ResumeFrom {
+	var from *ResumeFrom
+	switch {
+	case s.Begun:
+		from = &ResumeFrom{RunID: s.ID, Sequence: s.Position, StepID: s.StepID(s.Steps)}
+	case s.Source != nil && s.Source.Kind != SourceRetry:
+		from = &ResumeFrom{RunID: s.Source.RunID, Sequence: s.Source.Sequence, StepID: s.Source.StepID, Reason: s.Source.Reason}
+	default:
 		return nil
 	}
-	from := &ResumeFrom{RunID: s.ID, Sequence: s.Version, StepID: s.StepID(s.Steps)}
 	pending := s.Batch.Unsettled()
-	if len(pending) == 0 {
+	if len(pending) == 0 || InvalidBundle(s.Batch.Message.ToolCalls) != "" {
 		return from
 	}
+	if _, asks := s.rule(r, pending); asks && !s.granted() {
+		return from // nothing is dispatched before a person has been asked
+	}
 	from.ModelCallIndex, from.ToolCalls = s.Batch.Index, int64(len(s.Batch.Message.ToolCalls))
-	from.Approved = s.Granted != nil && s.Granted.Digest == s.batchDigest()
+	from.Approved = s.granted()
+	if o := s.Batch.Origin; o != nil {
+		from.SourceRunID, from.SourceIndex = o.RunID, o.Index
+	}
 	for _, c := range pending {
 		if _, begun := s.Batch.Intents[c.ID]; !begun {
 			from.Tools = append(from.Tools, c.Name)
@@ -145,13 +163,17 @@ func (s *State) nextInLoop(r Rules) Effect {
 	case s.Failure != nil:
 		return Fail{s.Failure.Kind, fmt.Sprintf("model call %d failed: %s", s.Failure.ModelCallIndex, s.Failure.Message)}
 	case s.atCeiling():
-		return Fail{"cost_ceiling_exceeded", fmt.Sprintf("agent loop hit per-task cost ceiling: spent %d of %d micro-USD; raise the budget to go on",
-			MicroUSD(s.PriorPicoUSD+s.SpentPicoUSD), s.BudgetMicroUSD)}
+		return Fail{ReasonCeiling, fmt.Sprintf("agent loop hit per-task cost ceiling: spent %s of %d micro-USD; raise the budget to go on", s.spentText(), s.BudgetMicroUSD)}
+	case s.BudgetMicroUSD > 0 && !s.CostKnown && s.HeldPicoUSD == 0 && !s.Warned[WarnCeilingUnenforceable]:
+		return Warn{WarnCeilingUnenforceable, "the cost of a model call is not known, so the task's cost ceiling cannot be held for certain; give the model a price, or rely on the limit of model calls"}
 	}
 	if s.Batch != nil {
 		if e := s.nextInBatch(r); e != nil {
 			return e
 		}
+	}
+	if len(s.Notes) > 0 {
+		return Tell{s.Notes}
 	}
 	if s.CallsStarted >= s.ModelCallsMax {
 		return Fail{"max_model_calls_exceeded", fmt.Sprintf("agent loop reached the maximum of %d model calls without producing a final answer", s.ModelCallsMax)}
@@ -233,11 +255,6 @@ func InvalidBundle(calls []ToolCall) string {
 		seen[c.ID] = true
 	}
 	return ""
-}
-
-// atCeiling reports whether the chain of runs has spent what the task allows.
-func (s *State) atCeiling() bool {
-	return s.BudgetMicroUSD > 0 && s.PriorPicoUSD+s.SpentPicoUSD >= s.BudgetMicroUSD*picoPerMicro
 }
 
 // nextDirect is the one call of a shell, git or file run.

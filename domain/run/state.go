@@ -10,8 +10,9 @@ import (
 // State is what a run's events fold to: everything that the loop needs to go on.
 // It is a cache of the log and can be dropped at any time.
 type State struct {
-	ID      string
-	Version int64 // of the last event folded; 0 means that there is no such run
+	ID       string
+	Version  int64 // of the last event folded; 0 means that there is no such run
+	Position int64 // of the last event folded that was read from the log
 
 	TaskID         string
 	Number         int64
@@ -22,15 +23,24 @@ type State struct {
 	BudgetMicroUSD int64
 	PriorPicoUSD   int64 // spent by the runs that this one continues
 	SpentPicoUSD   int64
-	CostKnown      bool // false once a call's cost could not be known
+	HeldPicoUSD    int64           // reserved in the chain for calls whose cost nobody knows: it counts as spent
+	CostKnown      bool            // false once a call's cost could not be known
+	Warned         map[string]bool // codes of the warnings given
 
+	Source        *Source  // the earlier run that this one follows
+	Claim         *Claimed // the worker that has the run; nil while none has
+	Reach         string   // the place that holds the workspace, see Claimed; "" before there is one
 	WorkspacePath string
 	Begun         bool  // a worker has started it at least once
-	StartedAt     int64 // version of the last run.started: whose attempt this is
+	Waiting       bool  // its workspace stands where no live worker reaches it
 	Disconnects   int64 // takeovers since the last new fact
 
 	Seeded       bool
+	Inherited    []Segment // the beginning of the conversation, in earlier runs
 	Conversation []Message // in order; a pending batch's results are added as they settle
+	Turns        []int64   // versions of the run's events that added to the conversation
+	Answers      []int64   // versions of the model's answers, by their index
+	Notes        []Message // to be told before the next model call
 	CallsStarted int64     // model calls begun, abandoned ones included
 	CallsDone    int64     // model calls answered
 	InFlight     *InFlight // a model call without an answer
@@ -42,13 +52,22 @@ type State struct {
 	Resolved map[string]string // decided approvals by id
 	Direct   *Batch            // a direct run's one call
 	Granted  *Grant            // the last yes
+	Doubtful []Doubt           // calls whose outcome is unknown
+}
+
+// Doubt is a call whose effect may have happened, and what an operator says of it.
+type Doubt struct {
+	Call    DispatchSettled
+	Version int64          // of the settlement as unknown
+	Stated  *OutcomeStated // nil until an operator has looked
 }
 
 // InFlight is a model call whose answer is not in the log.
 type InFlight struct {
-	Index  int64
-	StepID string
-	Model  string
+	Index    int64
+	StepID   string
+	Model    string
+	Reserved int64 // pico-USD
 }
 
 // Grant is a person's yes: it covers what Digest names.
@@ -60,11 +79,18 @@ type Grant struct {
 // Batch is one answer of the model with the fate of its calls.
 type Batch struct {
 	Index        int64
-	Response     int64 // version of the response in the run's stream
+	Response     int64   // version of the response in the run's stream
+	Origin       *Origin // of an inherited answer: Index and Response are 0 then
 	Message      Message
 	FinishReason string
-	Intents      map[string]DispatchIntended // by call id: dispatched or about to be
+	Intents      map[string]DispatchIntended // by call id: dispatched or about to be, here or in the run that the answer comes from
 	Settled      map[string]DispatchSettled
+}
+
+// Origin is the run whose model gave an inherited answer.
+type Origin struct {
+	RunID string
+	Index int64 // of the model call there
 }
 
 // New returns the state of a run that has no events yet.
@@ -88,27 +114,30 @@ func (s *State) StepID(n int64) string {
 func (s *State) NextStepID() string { return s.StepID(s.Steps + 1) }
 
 // Apply folds one event. It never fails: a recorded fact is not up for debate.
-// What arrives after the end of the run changes nothing but the account.
+// What arrives after the end of the run adds to the account and to what a later run
+// may inherit, and changes nothing else.
 func (s *State) Apply(e event.Event) {
 	s.Version = e.Version
+	if e.Position > 0 {
+		s.Position = e.Position
+	}
 	if s.Status.Terminal() {
-		if p, ok := e.Payload.(ModelCallCompleted); ok {
-			s.account(p)
-		}
+		s.applyLate(e)
 		return
 	}
 	switch p := e.Payload.(type) {
 	case Created:
 		s.applyCreated(p)
 	case Queued:
-		s.Status = StatusQueued
+		s.Status, s.Claim = StatusQueued, nil
+	case Claimed:
+		s.Claim, s.Reach, s.Waiting = &p, p.Reach, false
 	case Started:
 		s.applyStarted(p)
 	case AwaitingApproval:
-		s.Status = StatusAwaitingApproval
+		s.Status, s.Claim = StatusAwaitingApproval, nil
 	case Disconnected:
-		s.Status = StatusQueued
-		s.Disconnects++
+		s.applyDisconnected(p)
 	case Finished:
 		s.Status = StatusCompleted
 	case Failed:
@@ -130,10 +159,22 @@ func (s *State) Apply(e event.Event) {
 func (s *State) applyCreated(p Created) {
 	s.TaskID, s.Number, s.Status, s.Spec, s.Route = p.TaskID, p.Number, p.Status, p.Spec, p.Route
 	s.ModelCallsMax, s.BudgetMicroUSD, s.PriorPicoUSD = p.ModelCallsMax, p.BudgetMicroUSD, p.PriorPicoUSD
+	s.HeldPicoUSD = p.PriorHeldPicoUSD
+	s.Source, s.WorkspacePath, s.Reach = p.Source, p.WorkspacePath, p.Reach
+}
+
+// applyDisconnected notes a takeover. A run that only waits for its place was taken
+// over by nobody.
+func (s *State) applyDisconnected(p Disconnected) {
+	s.Status, s.Claim = StatusQueued, nil
+	s.Waiting = p.Action == ActionWaiting
+	if !s.Waiting {
+		s.Disconnects++
+	}
 }
 
 func (s *State) applyStarted(p Started) {
-	s.Status, s.Begun, s.StartedAt = StatusRunning, true, s.Version
+	s.Status, s.Begun = StatusRunning, true
 	s.WorkspacePath = p.WorkspacePath
 	if p.Route != (Route{}) {
 		s.Route = p.Route
@@ -156,88 +197,4 @@ func (s *State) applyResolved(p ApprovalResolved) {
 		s.Granted = &Grant{ApprovalID: p.ApprovalID, Digest: p.Digest}
 	}
 	s.Approval = nil
-}
-
-// applyLoop folds what the model and the tools did.
-func (s *State) applyLoop(e event.Event) {
-	switch p := e.Payload.(type) {
-	case ConversationSeeded:
-		s.Seeded = true
-		s.Conversation = append(s.Conversation, p.Messages...)
-	case ModelCallStarted:
-		s.Steps++
-		s.CallsStarted++
-		s.InFlight = &InFlight{Index: p.ModelCallIndex, StepID: p.StepID, Model: p.Model}
-	case ModelResponseRecorded:
-		s.InFlight, s.Disconnects = nil, 0
-		s.CallsDone++
-		s.Batch = &Batch{Index: p.ModelCallIndex, Response: e.Version, Message: p.Message, FinishReason: p.FinishReason}
-		s.Conversation = append(s.Conversation, p.Message)
-	case ModelCallCompleted:
-		s.account(p)
-	case ModelCallFailed:
-		s.InFlight, s.Failure = nil, &p
-		s.CostKnown = s.CostKnown && p.Partial.Len() == 0 // a provider may charge for what it sent
-	case ModelCallAbandoned:
-		s.InFlight = nil
-		s.CostKnown = false
-	case DispatchIntended:
-		s.Steps++
-		b := s.batchFor(p.ModelCallIndex)
-		if b.Intents == nil {
-			b.Intents = map[string]DispatchIntended{}
-		}
-		b.Intents[p.ToolCallID] = p
-	case DispatchSettled:
-		s.applySettled(p)
-	}
-}
-
-func (s *State) account(p ModelCallCompleted) {
-	s.SpentPicoUSD += p.CostPicoUSD
-	s.CostKnown = s.CostKnown && p.CostKnown
-	s.Route = p.Route
-}
-
-// batchFor returns the batch that a dispatch belongs to: the last answer's, or the
-// one call of a direct run.
-func (s *State) batchFor(index int64) *Batch {
-	if index > 0 && s.Batch != nil {
-		return s.Batch
-	}
-	if s.Direct == nil {
-		s.Direct = &Batch{}
-	}
-	return s.Direct
-}
-
-func (s *State) applySettled(p DispatchSettled) {
-	s.Disconnects = 0
-	b := s.batchFor(p.ModelCallIndex)
-	if _, ok := b.Intents[p.ToolCallID]; !ok {
-		s.Steps++ // settled without ever being dispatched
-	}
-	if b.Settled == nil {
-		b.Settled = map[string]DispatchSettled{}
-	}
-	b.Settled[p.ToolCallID] = p
-	if b == s.Batch {
-		s.Conversation = append(s.Conversation, Message{
-			Role: RoleTool, Content: p.Result, ToolCallID: p.ToolCallID, ToolError: p.ToolError,
-		})
-	}
-}
-
-// Unsettled returns the batch's calls that have no outcome yet, in order.
-func (b *Batch) Unsettled() []ToolCall {
-	if b == nil {
-		return nil
-	}
-	var out []ToolCall
-	for _, c := range b.Message.ToolCalls {
-		if _, ok := b.Settled[c.ID]; !ok {
-			out = append(out, c)
-		}
-	}
-	return out
 }
