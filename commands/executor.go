@@ -79,8 +79,23 @@ func (x *Executor) fetch(ctx context.Context) event.Fetch {
 	return func(r event.Ref) ([]byte, error) { return x.Store.Blob(ctx, r.Digest) }
 }
 
-// LoadRun folds a run; a run without events is a not-found fault.
+// LoadRun folds a run with the whole conversation that its model is sent, inherited
+// messages included. A run without events is a not-found fault.
 func (x *Executor) LoadRun(ctx context.Context, id string) (*run.State, error) {
+	s, err := x.foldRun(ctx, id)
+	if err != nil || len(s.Inherited) == 0 {
+		return s, err
+	}
+	inherited, err := x.messages(ctx, s.Inherited)
+	if err != nil {
+		return nil, fmt.Errorf("load what run %s inherits: %w", id, err)
+	}
+	s.Conversation = append(inherited, s.Conversation...)
+	return s, nil
+}
+
+// foldRun folds a run's own events, texts included.
+func (x *Executor) foldRun(ctx context.Context, id string) (*run.State, error) {
 	s := run.New(id)
 	if err := x.Load(ctx, RunStream(id), 0, s.Apply); err != nil {
 		return nil, err
@@ -89,6 +104,30 @@ func (x *Executor) LoadRun(ctx context.Context, id string) (*run.State, error) {
 		return nil, fault.NotFound("not_found", "task run not found")
 	}
 	return &s, nil
+}
+
+// messages reads what stands in other runs' streams.
+func (x *Executor) messages(ctx context.Context, segments []run.Segment) ([]run.Message, error) {
+	var out []run.Message
+	for _, seg := range segments {
+		if len(seg.Versions) == 0 {
+			continue
+		}
+		next := 0 // in seg.Versions
+		err := x.Load(ctx, RunStream(seg.RunID), seg.Versions[0]-1, func(e event.Event) {
+			if next < len(seg.Versions) && e.Version == seg.Versions[next] {
+				out = append(out, run.MessagesOf(e.Payload)...)
+				next++
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+		if next < len(seg.Versions) {
+			return nil, fmt.Errorf("run %s has no event at version %d", seg.RunID, seg.Versions[next])
+		}
+	}
+	return out, nil
 }
 
 // outline folds a run without the texts that stand in blobs: enough to decide on its
@@ -119,6 +158,7 @@ type part struct {
 	stream   string
 	expected int64
 	work     eventstore.Work
+	epoch    int64         // of the worker's claim, 0 for everybody else
 	events   []event.Event // in order; versions are given here if the stream's is known
 }
 
@@ -136,7 +176,7 @@ func (x *Executor) now(expected int64, payloads ...event.Payload) []event.Event 
 func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstore.Appended, error) {
 	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, Trace: m.Trace}
 	for _, p := range parts {
-		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work}
+		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work, Epoch: p.epoch}
 		for _, e := range p.events {
 			enc, err := event.Encode(e.Payload, x.NewSalt)
 			if err != nil {

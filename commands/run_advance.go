@@ -13,7 +13,7 @@ import (
 // version that s was folded to and folds them into s.
 func (x *Executor) Advance(ctx context.Context, m Meta, s *run.State, payloads ...event.Payload) (eventstore.Appended, error) {
 	events := x.now(s.Version, payloads...)
-	done, err := x.Record(ctx, m, s, events)
+	done, err := x.Record(ctx, m, s, 0, events)
 	if err != nil {
 		return done, err
 	}
@@ -24,10 +24,11 @@ func (x *Executor) Advance(ctx context.Context, m Meta, s *run.State, payloads .
 }
 
 // Record appends events that a worker has numbered already; the first one follows
-// the version that the worker folded. An event that ends the run closes it in its
-// task in the same append. A *eventstore.ConflictError means: fold anew.
-func (x *Executor) Record(ctx context.Context, m Meta, s *run.State, events []event.Event) (eventstore.Appended, error) {
-	parts := []part{{stream: RunStream(s.ID), expected: events[0].Version - 1, work: workOf(events), events: events}}
+// the version that the worker folded, and epoch is that of its claim. An event that
+// ends the run closes it in its task in the same append. A *eventstore.ConflictError
+// means: fold anew; a *eventstore.FencedError: the run is another worker's.
+func (x *Executor) Record(ctx context.Context, m Meta, s *run.State, epoch int64, events []event.Event) (eventstore.Appended, error) {
+	parts := []part{{stream: RunStream(s.ID), expected: events[0].Version - 1, work: workOf(events), epoch: epoch, events: events}}
 	if end, ok := ending(events); ok {
 		parts = append(parts, x.closing(s, end))
 	}

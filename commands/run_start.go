@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"hecate/domain/event"
+	"hecate/domain/fault"
 	"hecate/domain/ident"
 	"hecate/domain/permission"
 	"hecate/domain/run"
@@ -23,8 +24,29 @@ type RunResult struct {
 // others get a conflict. The run waits for a worker, or for a person if a gate
 // stands before it.
 func (x *Executor) StartRun(ctx context.Context, m Meta, taskID string) (RunResult, error) {
+	return x.open(ctx, m, taskID, func(task.State) (opening, error) { return opening{}, nil })
+}
+
+// opening is what a run has from an earlier one. The zero value is a plain run.
+type opening struct {
+	source    *run.Source
+	from      *run.State                 // the source
+	inherited *run.ConversationInherited // nil: nothing
+	budget    int64                      // micro-USD that the task's ceiling is raised to, 0 to leave it
+}
+
+// open opens a run in the one way in which runs are opened: the task's version
+// guards the number, the ceiling and that there is one open run.
+func (x *Executor) open(ctx context.Context, m Meta, taskID string, how func(task.State) (opening, error)) (RunResult, error) {
 	return retry(ctx, func() (RunResult, error) {
 		t, version, err := x.loadTask(ctx, taskID)
+		if err != nil {
+			return RunResult{}, err
+		}
+		if err := t.Visible(); err != nil {
+			return RunResult{}, err
+		}
+		o, err := how(t)
 		if err != nil {
 			return RunResult{}, err
 		}
@@ -32,10 +54,15 @@ func (x *Executor) StartRun(ctx context.Context, m Meta, taskID string) (RunResu
 		if err != nil {
 			return RunResult{}, err
 		}
-		events := x.now(0, x.firstEvents(m, taskID, t, opened)...)
+		changes := []event.Payload{opened}
+		if o.budget > t.BudgetMicroUSD {
+			t.BudgetMicroUSD = o.budget
+			changes = []event.Payload{task.BudgetRaised{MicroUSD: o.budget}, opened}
+		}
+		events := x.now(0, x.firstEvents(m, taskID, t, opened, o)...)
 		done, err := x.append(ctx, m,
 			part{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(events), events: events},
-			part{stream: TaskStream(taskID), expected: version, events: x.now(version, opened)},
+			part{stream: TaskStream(taskID), expected: version, events: x.now(version, changes...)},
 		)
 		if err != nil {
 			return RunResult{}, err
@@ -45,23 +72,69 @@ func (x *Executor) StartRun(ctx context.Context, m Meta, taskID string) (RunResu
 	})
 }
 
-// firstEvents are what a plain run begins with.
-func (x *Executor) firstEvents(m Meta, taskID string, t task.State, o task.RunOpened) []event.Payload {
+// firstEvents are what a run begins with.
+func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.RunOpened, o opening) []event.Payload {
 	d := t.Definition
 	created := run.Created{
-		TaskID: taskID, Number: o.Number, Status: run.StatusQueued, Kind: run.Orchestrator,
+		TaskID: taskID, Number: opened.Number, Status: run.StatusQueued, Kind: run.Orchestrator, Source: o.source,
 		Route: run.Route{Model: d.Model, Provider: d.Provider}, BudgetMicroUSD: t.BudgetMicroUSD, Spec: d.Spec(), RequestID: m.RequestID,
 	}
 	if d.ExecutionKind == run.KindAgentLoop {
 		created.ModelCallsMax = x.ModelCallsMax
 	}
 	created.TraceID, created.RootSpanID = traceIDs(m.Trace)
+	var inherits []event.Payload
+	if o.source != nil && o.source.Kind != run.SourceRetry {
+		inherits = takeOver(&created, o)
+	}
 	if g := run.GateBefore(created.Spec, permission.Posture{Policies: x.Policies, ReadOnly: d.ReadOnly}); g != nil {
 		created.Status = run.StatusAwaitingApproval
-		s := run.New(o.RunID)
-		return append([]event.Payload{created}, g.Request(&s, created.Spec)...)
+		first := append([]event.Payload{created}, inherits...)
+		s := run.Fold(opened.RunID, x.now(0, first...))
+		return append(first, g.Request(&s, created.Spec)...)
 	}
-	return []event.Payload{created, run.Queued{Kind: run.Orchestrator, Route: created.Route}}
+	return append(append([]event.Payload{created}, inherits...), run.Queued{Kind: run.Orchestrator, Route: created.Route})
+}
+
+// takeOver makes the run follow its source: its workspace, its bill and what was said.
+func takeOver(created *run.Created, o opening) []event.Payload {
+	from := o.from
+	created.WorkspacePath, created.Reach = from.WorkspacePath, from.Reach
+	created.PriorPicoUSD, created.PriorHeldPicoUSD = from.PriorPicoUSD+from.SpentPicoUSD, from.HeldPicoUSD
+	if from.InFlight != nil { // ended in the midst of a call
+		created.PriorHeldPicoUSD += from.InFlight.Reserved
+	}
+	out := []event.Payload{run.ResumedFrom{
+		FromRunID: from.ID, Reason: o.source.Reason, FromSequence: o.source.Sequence, ModelCallIndex: o.source.ModelCallIndex,
+		PriorMicroUSD: run.MicroUSD(created.PriorPicoUSD),
+	}}
+	if o.inherited != nil {
+		out = append(out, *o.inherited)
+	}
+	return out
+}
+
+// sourceOf loads the run that another one is to follow.
+func (x *Executor) sourceOf(ctx context.Context, t task.State, kind run.SourceKind, runID, reason string) (opening, error) {
+	if err := t.HasRun(runID); err != nil {
+		return opening{}, err
+	}
+	s, err := x.foldRun(ctx, runID)
+	if err != nil {
+		return opening{}, err
+	}
+	o := opening{from: s, source: &run.Source{Kind: kind, RunID: runID, Sequence: s.Position, Reason: strings.TrimSpace(reason)}}
+	if s.Steps > 0 {
+		o.source.StepID = s.StepID(s.Steps)
+	}
+	return o, nil
+}
+
+func notEnded(s *run.State) error {
+	if s.Status.Terminal() {
+		return nil
+	}
+	return fault.Conflict("invalid_request", "task run is %s; wait for it to end or cancel it", s.Status)
 }
 
 // traceIDs takes the trace and span out of a W3C traceparent.
