@@ -2,14 +2,15 @@
 //
 // The command gets a session of its own, no terminal, an empty standard input and
 // a short list of environment variables. When it ends, runs out of time, writes
-// too much or is cancelled, every process that it started is ended too, also those
-// that detached themselves, and Run returns at once.
+// too much or is cancelled, or its lease is over, every process that it started is
+// ended too, also those that detached themselves, and Run returns at once.
 //
 // On Linux a supervisor stands between this process and the command: this same
 // executable, started again in a mode that SuperviseIfAsked recognises. Orphans of
 // the command are handed to it by the kernel, so it can find and end them; and it
-// notices if this process dies and then ends everything. Elsewhere the command's
-// process group is ended, which misses what has left the group.
+// notices if this process dies, or is stopped for longer than its lease lasts, and
+// then ends everything. Elsewhere the command's process group is ended, which misses
+// what has left the group, and only while this process runs.
 package process
 
 import (
@@ -40,6 +41,7 @@ type Command struct {
 	Dir       string        // absolute
 	Env       []string      // nil: Environ()
 	Timeout   time.Duration // 0: none
+	Lease     *Lease        // nil: none
 	OutputMax int64         // bytes of stdout and stderr together; 0: no limit
 	// Output is handed what the command writes, in order of arrival and never
 	// concurrently. It may block, which slows the command down. An error ends the command.
@@ -56,7 +58,7 @@ type Result struct {
 	Stdout    int64
 	Stderr    int64 // bytes handed to Output
 	Duration  time.Duration
-	Err       error // nil exactly if it exited with status 0
+	Err       error // nil exactly if it exited with status 0; ErrLeaseOver if its lease ended it or kept it from starting
 }
 
 // ErrOutputLimit is the error of a command that wrote more than it may.
@@ -78,12 +80,13 @@ type child interface {
 type status struct {
 	code   int
 	signal string
+	over   bool  // the supervisor ended it with its lease
 	err    error // it could not be started
 }
 
 // Run runs c to its end. It returns within about a second after ctx is done, the
-// time is up or the command's own process has exited, whatever the command's
-// descendants do.
+// time is up, the lease is over or the command's own process has exited, whatever the
+// command's descendants do.
 func Run(ctx context.Context, c Command) Result {
 	begun := time.Now()
 	r := run(ctx, c)
@@ -94,6 +97,9 @@ func Run(ctx context.Context, c Command) Result {
 func run(ctx context.Context, c Command) Result {
 	if err := ctx.Err(); err != nil {
 		return Result{ExitCode: -1, Cancelled: true, Err: err}
+	}
+	if !c.Lease.Valid() {
+		return Result{ExitCode: -1, Err: fmt.Errorf("start %s: %w", c.Argv[0], ErrLeaseOver)}
 	}
 	if c.Env == nil {
 		c.Env = Environ()
@@ -124,16 +130,21 @@ func wait(ctx context.Context, c Command, ch child, failed <-chan error) Result 
 		defer t.Stop()
 		timeUp = t.C
 	}
-	r := Result{ExitCode: -1}
+	r, exited := Result{ExitCode: -1}, false
 	select {
 	case s, ok := <-ch.exited():
-		r = ended(c, s, ok)
+		r, exited = ended(c, s, ok), true
+	case <-c.Lease.Done():
+		r.Err = ErrLeaseOver
 	case <-ctx.Done():
 		r.Cancelled, r.Err = true, context.Canceled
 	case <-timeUp:
 		r.TimedOut, r.Err = true, context.DeadlineExceeded
 	case r.Err = <-failed:
 		r.Truncated = errors.As(r.Err, new(*ErrOutputLimit))
+	}
+	if !exited && !r.Cancelled && !c.Lease.Valid() {
+		r = Result{ExitCode: -1, Err: ErrLeaseOver} // a process that was stopped finds several reasons; this was the first
 	}
 	ch.kill() // also after an exit: what it left in the background ends with it
 	bounded(ch.gone(), killWait)
@@ -146,6 +157,8 @@ func ended(c Command, s status, ok bool) Result {
 		return Result{ExitCode: -1, Err: errors.New("the command's supervisor was killed")}
 	case s.err != nil:
 		return Result{ExitCode: -1, Err: fmt.Errorf("start %s: %w", c.Argv[0], s.err)}
+	case s.over:
+		return Result{ExitCode: -1, Err: ErrLeaseOver}
 	case s.signal != "":
 		return Result{ExitCode: -1, Signal: s.signal, Err: errors.New("signal: " + s.signal)}
 	case s.code != 0:

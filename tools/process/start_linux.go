@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // executable is this program's file as it was when the program began.
@@ -35,6 +36,7 @@ var supervisorEnv = []string{"GOMAXPROCS=1", "GOGC=off", "GORACE=atexit_sleep_ms
 
 // supervised is a command below its supervisor.
 type supervised struct {
+	lease      *Lease
 	supervisor *os.Process
 	control    *os.File
 	status     chan status
@@ -56,29 +58,44 @@ func start(c Command, writers [2]*os.File) (child, error) {
 		return nil, err
 	}
 	defer null.Close()
-	controlR, controlW, err := os.Pipe()
-	if err != nil {
-		return nil, err
-	}
-	defer controlR.Close()
 	statusR, statusW, err := os.Pipe()
 	if err != nil {
-		controlW.Close()
 		return nil, err
 	}
 	defer statusW.Close()
-	p, err := os.StartProcess(self(), append([]string{supervisorName, path}, c.Argv...), &os.ProcAttr{
-		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env), Files: []*os.File{null, writers[0], writers[1], controlR, statusW},
-		Sys: &syscall.SysProcAttr{Setsid: true},
-	})
+	s, control, err := newSupervised(c.Lease)
 	if err != nil {
-		controlW.Close()
 		statusR.Close()
 		return nil, err
 	}
-	s := &supervised{supervisor: p, control: controlW, status: make(chan status, 1), all: make(chan struct{})}
+	defer control.Close()
+	s.supervisor, err = os.StartProcess(self(), append([]string{supervisorName, path}, c.Argv...), &os.ProcAttr{
+		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env), Files: []*os.File{null, writers[0], writers[1], control, statusW},
+		Sys: &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		s.kill()
+		statusR.Close()
+		return nil, err
+	}
 	go s.follow(statusR)
 	return s, nil
+}
+
+// newSupervised opens the control pipe, whose other end it returns, and writes the
+// first deadline into it. From here on the lease extends it.
+func newSupervised(l *Lease) (*supervised, *os.File, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	s := &supervised{lease: l, control: w, status: make(chan status, 1), all: make(chan struct{})}
+	first := int64(noDeadline)
+	if until, limited := l.follow(s); limited {
+		first = deadline(until)
+	}
+	tell(w, first)
+	return s, r, nil
 }
 
 // follow passes the command's status on and waits for the supervisor, which goes
@@ -92,13 +109,9 @@ func (s *supervised) follow(r *os.File) {
 		if err != nil {
 			continue
 		}
-		switch kind {
-		case "failed":
-			s.status <- status{code: -1, err: syscall.Errno(n)}
-		case "exit":
-			s.status <- status{code: n}
-		case "signal":
-			s.status <- status{code: -1, signal: syscall.Signal(n).String()}
+		select {
+		case s.status <- statusOf(kind, n):
+		default: // only the first counts
 		}
 	}
 	close(s.status)
@@ -107,10 +120,31 @@ func (s *supervised) follow(r *os.File) {
 	}
 }
 
+func statusOf(kind string, n int) status {
+	switch kind {
+	case "failed":
+		return status{code: -1, err: syscall.Errno(n)}
+	case "late":
+		return status{code: -1, err: ErrLeaseOver}
+	case "over":
+		return status{code: -1, over: true}
+	case "signal":
+		return status{code: -1, signal: syscall.Signal(n).String()}
+	}
+	return status{code: n} // "exit"
+}
+
 func (s *supervised) exited() <-chan status { return s.status }
 func (s *supervised) gone() <-chan struct{} { return s.all }
 
-func (s *supervised) kill() { s.killOnce.Do(func() { s.control.Close() }) }
+func (s *supervised) extend(until time.Time) { tell(s.control, deadline(until)) }
+
+func (s *supervised) kill() {
+	s.killOnce.Do(func() {
+		s.lease.leave(s)
+		s.control.Close()
+	})
+}
 
 // abandon ends a supervisor that is still there: it was stopped, or waits for a
 // process that the kernel does not let go.

@@ -8,7 +8,9 @@ import (
 	"syscall"
 )
 
-// SuperviseIfAsked does nothing here: there is no supervisor on this system.
+// SuperviseIfAsked does nothing here: there is no supervisor on this system. So a
+// lease, like the context, ends a command only while this process runs: whoever stops
+// or kills it leaves the command alive.
 func SuperviseIfAsked() {}
 
 // grouped is a command in a session and process group of its own.

@@ -19,8 +19,8 @@ const supervisorName = "hecate-supervise"
 
 // The supervisor's files beside 0, 1 and 2.
 const (
-	controlFD = 3 // its end means: end the command
-	statusFD  = 4 // one line for the server: failed ERRNO, exit CODE or signal NUMBER
+	controlFD = 3 // deadlines; its end means: end the command
+	statusFD  = 4 // lines for the server, the first of which counts: failed ERRNO, late 0, over 0, exit CODE or signal NUMBER
 )
 
 // prepared says that this executable can be started as a supervisor.
@@ -73,15 +73,22 @@ func supervise(path string, argv []string) int {
 	// Caught rather than ignored: the command must not inherit ignored signals.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
 		syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGPIPE, syscall.SIGALRM)
+	f, err := newFuse()
+	switch {
+	case err != nil:
+		return report("failed %d", int(errno(err)))
+	case f == nil:
+		return 1
+	case f.over():
+		return report("late %d", 0)
+	}
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
 		Env: os.Environ()[len(supervisorEnv):], Files: []uintptr{0, 1, 2},
 		// The session is the supervisor's own, so that the server knows its number.
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
-		errno := syscall.EINVAL
-		errors.As(err, &errno)
-		return report("failed %d", int(errno))
+		return report("failed %d", int(errno(err)))
 	}
 	// The pipes for output belong to the command alone.
 	_ = unix.Dup3(0, 1, 0)
@@ -89,7 +96,9 @@ func supervise(path string, argv []string) int {
 
 	var ending atomic.Bool
 	go func() {
-		untilClosed(controlFD)
+		if f.wait() {
+			report("over %d", 0) // before the command can be seen to have been killed
+		}
 		ending.Store(true)
 		killDescendants()
 	}()
@@ -134,13 +143,10 @@ func report(format string, args ...any) int {
 	return 1
 }
 
-func untilClosed(fd int) {
-	var b [1]byte
-	for {
-		if n, err := unix.Read(fd, b[:]); n == 0 && err != unix.EINTR || err != nil && err != unix.EINTR {
-			return
-		}
-	}
+func errno(err error) syscall.Errno {
+	n := syscall.EINVAL
+	errors.As(err, &n)
+	return n
 }
 
 // killDescendants ends every process below this one.
