@@ -25,14 +25,15 @@ type assembler interface {
 // read feeds the answer to the assembler and returns the complete response.
 func (e Endpoint) read(ctx context.Context, a *answer, asked bool, to assembler) (*Response, error) {
 	streamed, err := a.streamed(asked)
+	var begun bool
 	var failure *Error
 	switch {
 	case err != nil:
 		failure = invalid(err)
 	case streamed:
-		failure = feed(ctx, newSSEReader(a.Body), to)
+		begun, failure = feed(ctx, newSSEReader(a.Body), to)
 	default:
-		failure = readWhole(ctx, a, to)
+		begun, failure = readWhole(ctx, a, to)
 	}
 	var resp *Response
 	if failure == nil {
@@ -40,50 +41,57 @@ func (e Endpoint) read(ctx context.Context, a *answer, asked bool, to assembler)
 	}
 	if failure != nil {
 		a.drop()
-		failure.Partial = to.partial()
+		failure.Partial, failure.Begun = to.partial(), begun
 		if failure.Status == 0 {
 			failure.Status = a.StatusCode
 		}
 		return nil, e.clean(failure)
 	}
 	a.close()
+	noted := quirks(resp.Quirks)
+	noted.note(QuirkNotStreamed, asked && !streamed)
+	noted.note(QuirkStreamed, streamed && !asked)
+	resp.Quirks = noted
 	return resp, nil
 }
 
 // feed stops at the end marker, at a failure and at the end of the
-// stream. A broken connection is no failure here: whether the answer was
-// complete before is the assembler's to say.
-func feed(ctx context.Context, events *sseReader, to assembler) *Error {
+// stream, and reports whether any of the answer had arrived: comments, pings and
+// a failure told in the stream are nothing of it. A broken connection is no
+// failure here: whether the answer was complete before is the assembler's to say.
+func feed(ctx context.Context, events *sseReader, to assembler) (begun bool, failure *Error) {
 	for {
 		ev, err := events.next()
 		switch {
 		case errors.Is(err, errEventTooLarge), errors.Is(err, errStreamTooLarge):
-			return invalid(err)
+			return true, invalid(err)
 		case err != nil && ctx.Err() != nil:
-			return canceled(ctx.Err())
+			return begun, canceled(ctx.Err())
 		case err != nil:
-			return nil
+			return begun, nil
 		case ev.cut && string(bytes.TrimSpace(ev.data)) != doneMarker && !json.Valid(ev.data):
-			return nil // half an event says nothing
+			return true, nil // half an event says nothing but that there was one
 		}
 		done, failure := to.event(ev)
+		begun = begun || (failure == nil && ev.name != "ping")
 		if done || failure != nil {
-			return failure
+			return begun, failure
 		}
 	}
 }
 
-func readWhole(ctx context.Context, a *answer, to assembler) *Error {
+// readWhole takes an answer in one piece, and reports whether any of it had arrived.
+func readWhole(ctx context.Context, a *answer, to assembler) (begun bool, failure *Error) {
 	body, err := io.ReadAll(io.LimitReader(a.Body, AnswerBytesMax+1))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return canceled(ctx.Err())
+		return len(body) > 0, canceled(ctx.Err())
 	case err != nil:
-		return &Error{Kind: IncompleteStream, Message: "the connection broke in the middle of the answer", Retryable: true, Cause: err}
+		return len(body) > 0, &Error{Kind: IncompleteStream, Message: "the connection broke in the middle of the answer", Retryable: true, Cause: err}
 	case len(body) > AnswerBytesMax:
-		return invalid(fmt.Errorf("the answer is larger than %d MiB", AnswerBytesMax>>20))
+		return true, invalid(fmt.Errorf("the answer is larger than %d MiB", AnswerBytesMax>>20))
 	}
-	return to.whole(bytes.TrimPrefix(body, byteOrderMark))
+	return false, to.whole(bytes.TrimPrefix(body, byteOrderMark))
 }
 
 // invalid is the failure of an answer that nobody can read.

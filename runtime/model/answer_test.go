@@ -17,7 +17,7 @@ import (
 func parse(t testing.TB, stream []byte, to assembler) (*Response, *Error) {
 	t.Helper()
 	events := newSSEReader(bytes.NewReader(stream))
-	if failure := feed(t.Context(), events, to); failure != nil {
+	if _, failure := feed(t.Context(), events, to); failure != nil {
 		return nil, failure
 	}
 	return to.finish()
@@ -205,7 +205,7 @@ func fuzzStream(f *testing.F, begin func() assembler) {
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		a, b := begin(), begin()
 		got, failure := parse(t, stream, a)
-		slow := feed(t.Context(), newSSEReader(&pieceReader{stream, 1}), b)
+		_, slow := feed(t.Context(), newSSEReader(&pieceReader{stream, 1}), b)
 		if slow == nil {
 			_, slow = b.finish()
 		}

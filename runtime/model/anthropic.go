@@ -19,7 +19,7 @@ const (
 
 // AnthropicOptions are what only this dialect has.
 type AnthropicOptions struct {
-	MaxTokens    int  // largest answer in tokens; 0: 16384
+	MaxTokens    int  // largest answer in tokens of a call without a limit of its own; 0: 16384
 	DisableCache bool // leave out the marks that let the provider cache system text and tools
 }
 
@@ -71,7 +71,11 @@ func (c *Anthropic) request(call Call) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(`{"model":`)
 	b.Write(model)
-	b.WriteString(`,"max_tokens":` + strconv.Itoa(c.options.MaxTokens))
+	limit := int64(c.options.MaxTokens)
+	if call.MaxOutputTokens > 0 {
+		limit = call.MaxOutputTokens
+	}
+	b.WriteString(`,"max_tokens":` + strconv.FormatInt(limit, 10))
 	if system := c.system(call.Conversation); len(system) > 0 {
 		b.WriteString(`,"system":[`)
 		b.Write(system)

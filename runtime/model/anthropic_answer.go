@@ -194,11 +194,14 @@ func (a *anthropicAnswer) finish() (*Response, *Error) {
 			m.ToolCalls = append(m.ToolCalls, run.ToolCall{ID: b.ID, Name: b.Name, Arguments: event.NewText(b.arguments())})
 		}
 	}
+	var noted quirks
+	noted.ending(a.done, a.reason, len(m.ToolCalls))
 	return &Response{
 		Message:      m,
 		FinishReason: effectiveReason(a.reason, len(m.ToolCalls)),
 		Model:        a.model,
 		Usage:        a.usage.anthropic(),
+		Quirks:       noted,
 	}, nil
 }
 

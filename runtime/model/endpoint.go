@@ -32,8 +32,11 @@ type Endpoint struct {
 	// with /v1 put in between unless the base ends in it.
 	ChatPath   string
 	ModelsPath string
-	HTTP       *http.Client // nil: a client of its own from NewHTTPClient
-	Clock      clock.Clock  // for dates in Retry-After; nil: the machine's
+	// OutputLimit is the field of a Chat Completions request that limits the
+	// answer; empty: max_tokens.
+	OutputLimit string
+	HTTP        *http.Client // nil: a client of its own from NewHTTPClient
+	Clock       clock.Clock  // for dates in Retry-After; nil: the machine's
 }
 
 // NewHTTPClient returns the client for talking to providers. It has no time
@@ -58,6 +61,9 @@ func NewHTTPClient() *http.Client {
 
 func (e Endpoint) withDefaults() Endpoint {
 	e.BaseURL = strings.TrimRight(e.BaseURL, "/")
+	if e.OutputLimit == "" {
+		e.OutputLimit = "max_tokens"
+	}
 	if e.HTTP == nil {
 		e.HTTP = NewHTTPClient()
 	}

@@ -10,8 +10,9 @@ import (
 	"unicode/utf8"
 )
 
-// RetryAfterMax caps what a provider can ask callers to wait.
-const RetryAfterMax = 10 * time.Minute
+// RetryAfterMax is the longest wait that a provider is believed to ask for.
+// Callers wait far less: what is longer than they bear, they treat as a refusal.
+const RetryAfterMax = 24 * time.Hour
 
 const (
 	errorBodyMax    = 64 << 10 // bytes of an error answer that are read

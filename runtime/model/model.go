@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"slices"
 	"time"
 
 	"hecate/domain/run"
@@ -37,17 +39,12 @@ type Call struct {
 	Conversation []Encoded
 	Tools        []byte // as EncodeTools made them; nil leaves the field out of the request
 	Stream       bool
+	// MaxOutputTokens is the largest answer, in tokens. With 0 the dialect's own rule
+	// holds: no limit in Chat Completions, AnthropicOptions.MaxTokens in Messages.
+	MaxOutputTokens int64
 	// OnText gets the answer's text as it arrives, in order, from the goroutine
 	// that called Call. It may be nil.
 	OnText func(delta string)
-}
-
-// Route is who is asked, and for what.
-type Route struct {
-	Provider string
-	Kind     string // cloud or local
-	Model    string
-	Client   Client
 }
 
 // ToolDefinition is a tool as the model sees it.
@@ -64,11 +61,15 @@ type Response struct {
 	FinishReason string
 	Model        string // as the provider names it, empty if it does not say
 	Usage        *Usage // nil: the provider did not say, which is not zero
+	// Quirks are the liberties that the provider took with its dialect and that did
+	// no harm, each named once and sorted.
+	Quirks []Quirk
 }
 
 // Usage is what one call consumed, with the last value that the provider gave of each counter.
 type Usage struct {
 	Raw         json.RawMessage // the provider's own field names
+	Partial     bool            // one of Input and Output is 0 only because it was not said
 	Input       int64           // tokens of the prompt, cached ones included
 	Output      int64           // tokens of the answer
 	CacheRead   int64
@@ -100,13 +101,32 @@ type Error struct {
 	Type       string
 	Message    string
 	Retryable  bool          // information for callers
-	RetryAfter time.Duration // 0 if the provider did not say
+	RetryAfter time.Duration // 0 if the provider did not say; at most RetryAfterMax
+	Begun      bool          // some of the answer had arrived, so asking again would be asking twice
 	Partial    string
 	Cause      error // what Unwrap returns; nil if the provider itself refused
 }
 
 // Unwrap returns the cause, so that errors.Is finds context.Canceled.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// Elsewhere reports whether another provider may well answer the same request:
+// nothing of an answer has arrived, and what failed is the provider, the account
+// there or the model there, not the request itself.
+func (e *Error) Elsewhere() bool {
+	switch {
+	case e.Begun:
+		return false
+	case e.Kind == Canceled, e.Kind == ContextLength:
+		return false
+	case e.Kind == InvalidRequest:
+		return slices.Contains(accountStatuses, e.Status)
+	}
+	return true
+}
+
+// accountStatuses are refusals that say nothing about the request.
+var accountStatuses = []int{http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound}
 
 func (e *Error) Error() string {
 	typ := e.Type

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
 
 	"hecate/domain/run"
 )
@@ -25,7 +26,7 @@ func NewOpenAI(e Endpoint) *OpenAI {
 
 // Call sends the conversation and returns the whole answer, or an *Error.
 func (c *OpenAI) Call(ctx context.Context, call Call) (*Response, error) {
-	body, err := openAIRequest(call)
+	body, err := c.request(call)
 	if err != nil {
 		return nil, &Error{Kind: InvalidRequest, Message: err.Error(), Cause: err}
 	}
@@ -80,8 +81,8 @@ func (*OpenAI) EncodeTools(definitions []ToolDefinition) ([]byte, error) {
 	return list, nil
 }
 
-// openAIRequest writes the request around the messages, which are encoded already.
-func openAIRequest(call Call) ([]byte, error) {
+// request writes the request around the messages, which are encoded already.
+func (c *OpenAI) request(call Call) ([]byte, error) {
 	model, err := encode(call.Model)
 	if err != nil {
 		return nil, fmt.Errorf("encode model name: %w", err)
@@ -105,6 +106,9 @@ func openAIRequest(call Call) ([]byte, error) {
 	if len(call.Tools) > 0 {
 		b.WriteString(`,"tools":`)
 		b.Write(call.Tools)
+	}
+	if call.MaxOutputTokens > 0 {
+		b.WriteString(`,"` + c.endpoint.OutputLimit + `":` + strconv.FormatInt(call.MaxOutputTokens, 10))
 	}
 	if call.Stream {
 		b.WriteString(`,"stream":true,"stream_options":{"include_usage":true}`)

@@ -46,6 +46,7 @@ type openAIAnswer struct {
 	calls     callSlots
 	usage     counters
 	reason    string
+	quirks    quirks
 	choice    bool // a choice was seen
 	done      bool // the end marker came, or the answer came whole
 }
@@ -91,10 +92,11 @@ func (a *openAIAnswer) add(data []byte) *Error {
 			continue // only one answer was asked for
 		}
 		a.choice = true
-		for _, d := range []*openAIDelta{choice.Delta, choice.Message} {
-			if d != nil {
-				a.delta(d)
-			}
+		if choice.Delta != nil {
+			a.delta(choice.Delta, true)
+		}
+		if choice.Message != nil {
+			a.delta(choice.Message, false)
 		}
 		if choice.FinishReason != "" {
 			a.reason = choice.FinishReason
@@ -103,7 +105,8 @@ func (a *openAIAnswer) add(data []byte) *Error {
 	return nil
 }
 
-func (a *openAIAnswer) delta(d *openAIDelta) {
+// delta takes a piece of the message, or the whole of it.
+func (a *openAIAnswer) delta(d *openAIDelta, piece bool) {
 	for _, text := range []string{contentText(d.Content), d.Refusal} {
 		if text == "" {
 			continue
@@ -119,7 +122,8 @@ func (a *openAIAnswer) delta(d *openAIDelta) {
 		a.think("reasoning", reasoning)
 	}
 	for _, c := range d.ToolCalls {
-		a.calls.add(c)
+		a.quirks.note(QuirkNoCallIndex, piece && c.Index == nil)
+		a.calls.add(c, &a.quirks)
 	}
 }
 
@@ -173,7 +177,7 @@ func (a *openAIAnswer) finish() (*Response, *Error) {
 	case !a.choice:
 		return nil, invalid(fmt.Errorf("the answer holds no choice"))
 	}
-	m := run.Message{Role: run.RoleAssistant, Content: event.NewText(a.text.String()), ToolCalls: a.calls.calls()}
+	m := run.Message{Role: run.RoleAssistant, Content: event.NewText(a.text.String()), ToolCalls: a.calls.calls(&a.quirks)}
 	for _, field := range []string{"reasoning_content", "reasoning"} {
 		if b := a.reasoning[field]; b != nil {
 			block, err := encode(reasoningBlock{Type: field, Text: b.String()})
@@ -183,11 +187,13 @@ func (a *openAIAnswer) finish() (*Response, *Error) {
 			m.Thinking = append(m.Thinking, block)
 		}
 	}
+	a.quirks.ending(a.done, a.reason, len(m.ToolCalls))
 	return &Response{
 		Message:      m,
 		FinishReason: effectiveReason(a.reason, len(m.ToolCalls)),
 		Model:        a.model,
 		Usage:        a.usage.openAI(),
+		Quirks:       a.quirks,
 	}, nil
 }
 

@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"hecate/domain/event"
@@ -30,9 +31,12 @@ type callSlot struct {
 
 // add puts a piece where it belongs. Only arguments are appended; the first id
 // and the first name of a slot stand.
-func (s *callSlots) add(d openAICallDelta) {
+func (s *callSlots) add(d openAICallDelta, noted *quirks) {
 	slot := s.find(d)
-	if slot == nil {
+	if slot != nil {
+		noted.note(QuirkCallRepeated, d.Function.Name != "" || (d.ID != "" && d.ID == slot.id))
+	} else {
+		noted.note(QuirkSameCallIndex, s.taken(d.Index))
 		slot = &callSlot{index: d.Index}
 		*s = append(*s, slot)
 	}
@@ -42,7 +46,13 @@ func (s *callSlots) add(d openAICallDelta) {
 	if slot.name == "" {
 		slot.name = d.Function.Name
 	}
-	slot.arguments.WriteString(textOf(d.Function.Arguments))
+	text := textOf(d.Function.Arguments)
+	noted.note(QuirkArgumentsObject, text != "" && d.Function.Arguments[0] != '"')
+	slot.arguments.WriteString(text)
+}
+
+func (s callSlots) taken(index *int) bool {
+	return index != nil && slices.ContainsFunc(s, func(slot *callSlot) bool { return slot.index != nil && *slot.index == *index })
 }
 
 // find returns the slot that a piece continues, or nil if it begins a call.
@@ -91,14 +101,16 @@ func (s callSlots) findID(id string) *callSlot {
 
 // calls returns the complete calls. Empty or blank arguments are the empty
 // object; anything else stays exactly as the model wrote it.
-func (s callSlots) calls() []run.ToolCall {
+func (s callSlots) calls(noted *quirks) []run.ToolCall {
 	var out []run.ToolCall
 	for _, slot := range s {
 		arguments := slot.arguments.String()
 		if slot.id == "" && slot.name == "" && arguments == "" {
 			continue
 		}
+		noted.note(QuirkNoCallID, slot.id == "")
 		if strings.TrimSpace(arguments) == "" {
+			noted.note(QuirkArgumentsEmpty, true)
 			arguments = "{}"
 		}
 		out = append(out, run.ToolCall{ID: slot.id, Name: slot.name, Arguments: event.NewText(arguments)})

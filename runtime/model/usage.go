@@ -40,6 +40,15 @@ func (c counters) openAI() *Usage {
 	if !in && !out && u.CostPicoUSD == nil {
 		return nil
 	}
+	u.Partial = in != out
+	if total, ok := c.count("total_tokens"); ok && u.Partial && total >= u.Input+u.Output {
+		u.Partial = false
+		if in {
+			u.Output = total - u.Input
+		} else {
+			u.Input = total - u.Output
+		}
+	}
 	var details counters
 	details.merge(c["prompt_tokens_details"])
 	var found bool
@@ -61,6 +70,7 @@ func (c counters) anthropic() *Usage {
 	if !in && !out && u.CostPicoUSD == nil {
 		return nil
 	}
+	u.Partial = in != out
 	u.CacheRead, _ = c.count("cache_read_input_tokens")
 	u.CacheWrite, _ = c.count("cache_creation_input_tokens")
 	u.Input = fresh + u.CacheRead + u.CacheWrite

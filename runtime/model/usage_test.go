@@ -79,10 +79,10 @@ func TestRetryAfter(t *testing.T) {
 	now := time.Date(2030, 1, 2, 12, 0, 0, 0, time.UTC)
 	cases := map[string]time.Duration{
 		"7": 7 * time.Second, " 7 ": 7 * time.Second, "0.5": 500 * time.Millisecond, "0": 0, "-3": 0, "": 0, "soon": 0, "NaN": 0,
-		"1e300": RetryAfterMax, "36000": RetryAfterMax,
+		"1e300": RetryAfterMax, "36000": 10 * time.Hour,
 		"Wed, 02 Jan 2030 12:00:09 GMT": 9 * time.Second,
 		"Wed, 02 Jan 2030 11:59:00 GMT": 0,
-		"Thu, 03 Jan 2030 12:00:00 GMT": RetryAfterMax,
+		"Thu, 10 Jan 2030 12:00:00 GMT": RetryAfterMax,
 	}
 	for value, want := range cases {
 		if got := retryAfter(value, now); got != want {

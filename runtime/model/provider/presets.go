@@ -26,6 +26,8 @@ type Preset struct {
 	keyEnv     string // that variable
 	chatPath   string // under BaseURL, where the usual rule does not lead to the service
 	modelsPath string
+	// outputLimit is the request field that limits the answer, if it is not max_tokens.
+	outputLimit string
 }
 
 // Presets returns all presets: cloud ones by id, then local ones by id.
@@ -61,6 +63,7 @@ var presets = []Preset{
 	{
 		ID: "openai", Name: "OpenAI", Kind: KindCloud, Protocol: ProtocolOpenAI, BaseURL: "https://api.openai.com",
 		DefaultModel: "gpt-4o-mini", keyEnv: "OPENAI_API_KEY",
+		outputLimit: "max_completion_tokens", // its reasoning models refuse max_tokens
 	},
 	openAI("openrouter", "OpenRouter", "https://openrouter.ai/api/v1"),
 	{

@@ -2,7 +2,6 @@ package provider
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -12,9 +11,15 @@ import (
 )
 
 const (
-	discoveryWait    = 2 * time.Second // how long a provider may take to list its models
-	discoveryFresh   = 5 * time.Minute // how long a list is used
-	discoveryRetryIn = 15 * time.Second
+	discoveryWait    = 2 * time.Second  // how long a provider may take to list its models
+	discoveryFresh   = 5 * time.Minute  // how long a list is used
+	discoveryRetryIn = 15 * time.Second // after an error; it doubles with each one, up to discoveryFresh
+)
+
+// Where the list of models comes from.
+const (
+	sourceConfig   = "config"
+	sourceUpstream = "upstream_v1_models"
 )
 
 // Client is what a provider is asked through.
@@ -29,20 +34,22 @@ type provider struct {
 	client Client
 	clock  clock.Clock
 
-	asking sync.Mutex // held while the provider is asked, so that it is asked once
+	circuit circuit
+	asking  sync.Mutex // held while the provider is asked, so that it is asked once
 
 	mu         sync.Mutex // guards what follows, never for long
 	discovered []string
 	err        error
 	checked    time.Time // zero: never
+	failed     int       // attempts without an answer since the last one
 }
 
 func newProvider(c Config, o Options) *provider {
 	e := model.Endpoint{BaseURL: c.BaseURL, APIKey: c.APIKey, HTTP: o.HTTP, Clock: o.Clock}
 	if preset, ok := PresetOf(c.Name); ok && preset.BaseURL == c.BaseURL {
-		e.ChatPath, e.ModelsPath = preset.chatPath, preset.modelsPath
+		e.ChatPath, e.ModelsPath, e.OutputLimit = preset.chatPath, preset.modelsPath, preset.outputLimit
 	}
-	p := &provider{Config: c, clock: o.Clock}
+	p := &provider{Config: c, clock: o.Clock, circuit: circuit{rules: o.Health}}
 	if c.Protocol == ProtocolAnthropic {
 		p.client = model.NewAnthropic(e, model.AnthropicOptions{DisableCache: o.DisableAnthropicCache})
 	} else {
@@ -70,7 +77,9 @@ func (p *provider) models(ctx context.Context, force bool) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if err == nil {
-		p.discovered = models
+		p.discovered, p.failed = models, 0
+	} else {
+		p.failed++
 	}
 	p.err, p.checked = err, p.clock.Now()
 	return p.discovered
@@ -80,8 +89,8 @@ func (p *provider) fresh() ([]string, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	limit := discoveryFresh
-	if p.err != nil {
-		limit = discoveryRetryIn
+	if p.failed > 0 {
+		limit = min(discoveryRetryIn<<min(p.failed-1, 8), discoveryFresh)
 	}
 	return p.discovered, !p.checked.IsZero() && p.clock.Now().Sub(p.checked) < limit
 }
@@ -89,12 +98,12 @@ func (p *provider) fresh() ([]string, bool) {
 // known returns the models that are known without asking.
 func (p *provider) known() (models []string, source string, err error) {
 	if len(p.Models) > 0 {
-		return p.Models, "config", nil
+		return p.Models, sourceConfig, nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.discovered) > 0 {
-		source = "upstream_v1_models"
+		source = sourceUpstream
 	}
 	return p.discovered, source, p.err
 }
@@ -107,5 +116,3 @@ func before(a, b *provider) int {
 	}
 	return strings.Compare(a.Name, b.Name)
 }
-
-func offers(models []string, name string) bool { return slices.Contains(models, name) }

@@ -18,12 +18,16 @@ type Options struct {
 	HTTP                  *http.Client // nil: model.NewHTTPClient
 	Clock                 clock.Clock  // nil: the machine's
 	DisableAnthropicCache bool
+	NoFailover            bool // a request goes to one provider only
+	Health                Health
+	HistoryLimit          int // rows of history that are shown unless more are asked for; 0: 100
 }
 
 // Set is the providers in use. It may change while runs are going: a run keeps
 // the client that it was given.
 type Set struct {
 	options Options
+	history ring
 
 	mu        sync.RWMutex
 	providers []*provider // in the order of before
@@ -38,6 +42,10 @@ func New(configs []Config, o Options) (*Set, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
+	if o.HistoryLimit == 0 {
+		o.HistoryLimit = historyLimitDefault
+	}
+	o.Health = o.Health.withDefaults()
 	s := &Set{options: o}
 	var problems []error
 	for _, c := range configs {
@@ -145,7 +153,8 @@ func (p *provider) credentialState() string {
 
 // Discover asks the providers without configured models what they offer, all at
 // once, and returns when each has answered or had its 2 seconds. Unless force is
-// set, an answer of the last 5 minutes (15 seconds after an error) stands.
+// set, an answer of the last 5 minutes (after errors less, from 15 seconds on)
+// stands, and who is in a cool-down is not asked.
 func (s *Set) Discover(ctx context.Context, force bool) {
 	discover(ctx, s.all(), force)
 }
@@ -153,7 +162,7 @@ func (s *Set) Discover(ctx context.Context, force bool) {
 func discover(ctx context.Context, providers []*provider, force bool) {
 	var asking sync.WaitGroup
 	for _, p := range providers {
-		if p.ready() {
+		if _, state := p.circuit.look(p.clock.Now()); p.ready() && (force || state != HealthOpen) {
 			asking.Go(func() { p.models(ctx, force) })
 		}
 	}

@@ -1,0 +1,298 @@
+package provider
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"hecate/runtime/model"
+)
+
+const (
+	thresholdDefault = 3
+	cooldownDefault  = 30 * time.Second
+	// cooldownMax bounds what a provider can make of Retry-After: a wrong header
+	// must not shut it out for a day.
+	cooldownMax = 10 * time.Minute
+	// probeLook is how soon it is worth asking again while a probe is out.
+	probeLook = 2 * time.Second
+)
+
+// Health is the rules by which a failing provider is left alone for a while. It
+// is per process: every node finds out for itself.
+type Health struct {
+	Threshold int           // consecutive failures that open the circuit; 0: 3
+	Cooldown  time.Duration // how long it stays open; 0: 30 s
+	SlowAfter time.Duration // an answer that takes this long makes the provider degraded; 0: none does
+}
+
+func (h Health) withDefaults() Health {
+	if h.Threshold == 0 {
+		h.Threshold = thresholdDefault
+	}
+	if h.Cooldown == 0 {
+		h.Cooldown = cooldownDefault
+	}
+	return h
+}
+
+// States of a provider's health.
+const (
+	HealthUnknown  = "unknown"   // nothing was asked of it
+	HealthHealthy  = "healthy"   // the last answer came in time
+	HealthDegraded = "degraded"  // the last call failed or was slow
+	HealthOpen     = "open"      // it is left alone until the cool-down is over
+	HealthHalfOpen = "half_open" // the cool-down is over and nothing has come of it yet
+)
+
+// Classes of errors, as they are shown and counted.
+const (
+	ClassTimeout         = "timeout"
+	ClassRateLimited     = "rate_limited"
+	ClassServerError     = "server_error"
+	ClassNetwork         = "network"
+	ClassAuth            = "auth_failed"
+	ClassInvalidRequest  = "invalid_request"
+	ClassInvalidResponse = "invalid_response"
+)
+
+// circuit is what is known about a provider's health.
+type circuit struct {
+	rules Health
+
+	mu     sync.Mutex
+	opened time.Time // zero: closed
+	until  time.Time // when the cool-down ends
+	probed time.Time // a probe is out, and taken for lost from then on; zero: none is
+	upset  time.Time // of the last failure or slow answer, zero after a good one
+	known  known
+}
+
+// known is the figures that are shown.
+type known struct {
+	Consecutive  int // failures since the last answer
+	Successes    int64
+	Failures     int64
+	Timeouts     int64
+	ServerErrors int64
+	RateLimits   int64
+
+	LastError string
+	LastClass string
+	Latency   time.Duration // of the last answer
+	Checked   time.Time     // zero: never
+	OpenUntil time.Time     // zero: the circuit is closed
+	Limited   bool          // it was opened by a rate limit
+	Slow      bool          // the last answer was slow
+}
+
+// standing is how a provider stands in the order of candidates.
+type standing int
+
+const (
+	steady  standing = iota
+	probing          // may be asked, by one caller
+	upset            // failed lately: behind the others
+	blocked          // may not be asked
+)
+
+// stand returns the standing and, for a blocked one, when to look again.
+func (c *circuit) stand(now time.Time) (standing, time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.opened.IsZero():
+		if !c.upset.IsZero() && now.Sub(c.upset) < c.rules.Cooldown {
+			return upset, time.Time{}
+		}
+		return steady, time.Time{}
+	case now.Before(c.until):
+		return blocked, c.until
+	case now.Before(c.probed):
+		look := now.Add(probeLook)
+		if c.probed.Before(look) {
+			look = c.probed
+		}
+		return blocked, look
+	}
+	return probing, time.Time{}
+}
+
+// claim takes the one probe of a half-open circuit. A probe that nobody reports
+// on is given out again after another cool-down.
+func (c *circuit) claim(now time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.opened.IsZero() || now.Before(c.until) || now.Before(c.probed) {
+		return c.opened.IsZero()
+	}
+	c.probed = now.Add(c.rules.Cooldown)
+	return true
+}
+
+// report takes in the outcome of a call and returns the history events it makes.
+func (c *circuit) report(a model.Attempt, now time.Time) []string {
+	o := outcomeOf(a.Err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	late := a.Started.Before(c.opened) // it began before the circuit opened, so it proves nothing
+	if o.ignored {
+		if !late {
+			c.probed = time.Time{}
+		}
+		return nil
+	}
+	c.known.Checked = now
+	if a.Err == nil {
+		return c.succeed(a.Latency, late, now)
+	}
+	return append([]string{EventFailure}, c.fail(o, late, now)...)
+}
+
+func (c *circuit) succeed(latency time.Duration, late bool, now time.Time) (events []string) {
+	k := &c.known
+	k.Successes++
+	k.Latency, k.Slow = latency, c.rules.SlowAfter > 0 && latency >= c.rules.SlowAfter
+	recovering := k.Consecutive > 0
+	if !late {
+		if !c.opened.IsZero() {
+			events = append(events, EventRecovered)
+			recovering = false
+		}
+		c.settle()
+	}
+	switch {
+	case k.Slow:
+		c.upset = now
+		events = append(events, EventSlowSuccess)
+	case recovering:
+		events = append(events, EventSuccess)
+	}
+	return events
+}
+
+// settle closes the circuit.
+func (c *circuit) settle() {
+	c.opened, c.until, c.probed, c.upset = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	c.known.Consecutive, c.known.OpenUntil, c.known.Limited = 0, time.Time{}, false
+}
+
+func (c *circuit) fail(o outcome, late bool, now time.Time) []string {
+	c.count(o)
+	if o.answered { // a refusal of this request comes from a provider that works
+		recovered := !c.opened.IsZero() && !late
+		if !late {
+			c.settle()
+		}
+		if recovered {
+			return []string{EventRecovered}
+		}
+		return nil
+	}
+	if o.passing {
+		c.known.Consecutive++
+	}
+	c.upset = now
+	open := !c.opened.IsZero()
+	wait := c.rules.Cooldown
+	if o.class == ClassRateLimited && o.wait > 0 {
+		wait = min(o.wait, cooldownMax)
+	}
+	switch {
+	case open && late:
+		if o.class == ClassRateLimited && now.Add(wait).After(c.until) {
+			c.until, c.known.OpenUntil = now.Add(wait), now.Add(wait)
+		}
+		return nil
+	case !open && o.class != ClassRateLimited && c.known.Consecutive < c.rules.Threshold:
+		return nil
+	}
+	c.opened, c.until, c.probed = now, now.Add(wait), time.Time{}
+	c.known.OpenUntil, c.known.Limited = c.until, o.class == ClassRateLimited
+	return []string{EventOpened}
+}
+
+func (c *circuit) count(o outcome) {
+	k := &c.known
+	k.Failures++
+	k.LastError, k.LastClass = o.message, o.class
+	switch o.class {
+	case ClassTimeout:
+		k.Timeouts++
+	case ClassServerError:
+		k.ServerErrors++
+	case ClassRateLimited:
+		k.RateLimits++
+	}
+}
+
+// look returns the figures and the state.
+func (c *circuit) look(now time.Time) (known, string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch k := c.known; {
+	case !c.opened.IsZero() && now.Before(c.until):
+		return k, HealthOpen
+	case !c.opened.IsZero():
+		return k, HealthHalfOpen
+	case !c.upset.IsZero():
+		return k, HealthDegraded
+	case k.Checked.IsZero():
+		return k, HealthUnknown
+	default:
+		return k, HealthHealthy
+	}
+}
+
+// outcome is what a failed call says about its provider.
+type outcome struct {
+	ignored  bool // nothing
+	answered bool // that it works: it refused this request
+	passing  bool // that it fails in a way that may pass
+	class    string
+	message  string
+	wait     time.Duration
+}
+
+func outcomeOf(err error) outcome {
+	var e *model.Error
+	switch {
+	case err == nil:
+		return outcome{}
+	case !errors.As(err, &e):
+		return outcome{ignored: true} // it never left this process
+	}
+	o := outcome{class: classOf(e), message: e.Error(), wait: e.RetryAfter, passing: e.Retryable}
+	switch e.Kind {
+	case model.Canceled:
+		// The caller's patience ran out before a byte came: that is the provider's
+		// silence. Every other end is the caller's own business.
+		o.passing = o.class == ClassTimeout && !e.Begun
+		o.ignored = !o.passing
+	case model.InvalidRequest, model.ContextLength:
+		o.answered, o.ignored = e.Status > 0, e.Status == 0
+	}
+	return o
+}
+
+func classOf(e *model.Error) string {
+	var slow net.Error
+	switch {
+	case e.Kind == model.RateLimited:
+		return ClassRateLimited
+	case e.Status == http.StatusRequestTimeout, e.Status == http.StatusGatewayTimeout,
+		errors.As(e.Cause, &slow) && slow.Timeout():
+		return ClassTimeout
+	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
+		return ClassAuth
+	case e.Kind == model.InvalidRequest, e.Kind == model.ContextLength:
+		return ClassInvalidRequest
+	case e.Kind == model.InvalidResponse:
+		return ClassInvalidResponse
+	case e.Kind == model.Unreachable, e.Kind == model.IncompleteStream:
+		return ClassNetwork
+	}
+	return ClassServerError
+}
