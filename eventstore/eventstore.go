@@ -67,9 +67,9 @@ type StreamAppend struct {
 	Expected int64 // exact version, NoStream or AnyVersion
 	Events   []Event
 	Work     Work
-	// Epoch, if not 0, is the claim under which a worker writes. If it is not the
-	// stream's newest the whole batch is refused with a *FencedError. A version that
-	// does not match is reported first, so that a repeated append is still recognised.
+	// Epoch, if not 0, is the claim under which a worker writes, see Leases. If that
+	// has ended the whole batch is refused with a *FencedError. A version that does not
+	// match is reported first, so that a repeated append is still recognised.
 	Epoch int64
 }
 
@@ -110,9 +110,10 @@ type Record struct {
 // Records that are handed out may be shared between readers: nobody may change
 // them or their data.
 type Store interface {
+	Leases
 	// Append makes the batch durable and returns its place. It returns a
-	// *ConflictError if an expected version does not match, and an error that
-	// wraps ErrInvalid if the batch breaks a limit.
+	// *ConflictError if an expected version does not match, a *FencedError if an epoch
+	// does not, and an error that wraps ErrInvalid if the batch breaks a limit.
 	Append(ctx context.Context, b Batch) (Appended, error)
 	// ReadStream returns up to limit records of one stream after the given version.
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]Record, error)
@@ -141,7 +142,7 @@ type OpenStream struct {
 
 // Errors that callers tell apart with errors.Is.
 var (
-	ErrInvalid  = errors.New("invalid append")
+	ErrInvalid  = errors.New("invalid request")
 	ErrNotFound = errors.New("not found")
 	ErrClosed   = errors.New("the log is closed")
 	ErrInUse    = errors.New("the log is in use by another process")

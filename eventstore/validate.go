@@ -16,6 +16,32 @@ const (
 	TraceMax = 512
 )
 
+// PlacesMax is how many places a worker may reach.
+const PlacesMax = 64
+
+// Validate returns an error that wraps ErrInvalid if no log could register the
+// worker. Stores call it before anything else.
+func (w Worker) Validate() error {
+	if err := checkName("instance", w.Instance); err != nil {
+		return err
+	}
+	if err := checkName("node", w.Node); err != nil {
+		return err
+	}
+	if len(w.Reach) > PlacesMax {
+		return invalid("%d places, at most %d", len(w.Reach), PlacesMax)
+	}
+	for _, place := range w.Reach {
+		if err := checkName("place", place); err != nil {
+			return err
+		}
+	}
+	if w.TTL <= 0 {
+		return invalid("a lease of %s", w.TTL)
+	}
+	return nil
+}
+
 // Validate returns an error that wraps ErrInvalid if the batch breaks a limit or
 // holds something that no log could keep. Stores call it before anything else.
 func (b Batch) Validate() error {
@@ -72,6 +98,9 @@ func (s StreamAppend) validate() error {
 	}
 	if s.Expected < AnyVersion {
 		return invalid("stream %s: expected version %d", s.Stream, s.Expected)
+	}
+	if s.Epoch < 0 {
+		return invalid("stream %s: epoch %d", s.Stream, s.Epoch)
 	}
 	switch s.Work {
 	case WorkKeep, WorkClose:

@@ -28,6 +28,7 @@ const (
 	outcomeAppended = 0
 	outcomeKnown    = 1
 	outcomeConflict = 2
+	outcomeFenced   = 3
 )
 
 // uniqueViolation is the SQL state of an insert of what exists.
@@ -177,6 +178,9 @@ func (s *Store) call(ctx context.Context, conn *pgxpool.Conn, requests []*groupc
 		case outcomeConflict:
 			at := int(first[i]) - 1 - part
 			r.Err = &eventstore.ConflictError{Stream: r.Batch.Streams[at].Stream, Expected: r.Batch.Streams[at].Expected, Actual: mine[at]}
+		case outcomeFenced:
+			s := r.Batch.Streams[int(first[i])-1-part]
+			r.Err = &eventstore.FencedError{Stream: s.Stream, Epoch: s.Epoch}
 		}
 		part += len(r.Batch.Streams)
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // argumentsOfAppend is how many parameters hecate_append has.
-const argumentsOfAppend = 25
+const argumentsOfAppend = 26
 
 // arguments are the columns that hecate_append takes, see there. Indexes begin at 1.
 type arguments struct {
@@ -20,7 +20,7 @@ type arguments struct {
 
 	command []string
 
-	partRequest, partStream, partExpected, partEvents, partWork []int64
+	partRequest, partStream, partExpected, partEvents, partWork, partEpoch []int64
 
 	part, number           []int64
 	stream                 []string
@@ -48,6 +48,7 @@ func newArguments(requests []*groupcommit.Request, seen *versions.Cache) *argume
 			a.partExpected = append(a.partExpected, s.Expected)
 			a.partEvents = append(a.partEvents, int64(len(s.Events)))
 			a.partWork = append(a.partWork, int64(s.Work))
+			a.partEpoch = append(a.partEpoch, s.Epoch)
 			for n := range s.Events {
 				a.addEvent(r, record, int64(n)+1)
 				record++
@@ -130,7 +131,7 @@ func (a *arguments) addEvent(r *groupcommit.Request, record int, n int64) {
 func (a *arguments) values() []any {
 	return []any{
 		orEmpty(a.streams), a.known, orEmpty(a.command),
-		orEmpty(a.partRequest), orEmpty(a.partStream), orEmpty(a.partExpected), orEmpty(a.partEvents), orEmpty(a.partWork),
+		orEmpty(a.partRequest), orEmpty(a.partStream), orEmpty(a.partExpected), orEmpty(a.partEvents), orEmpty(a.partWork), orEmpty(a.partEpoch),
 		orEmpty(a.part), orEmpty(a.number), orEmpty(a.stream), orEmpty(a.id), orEmpty(a.typ), orEmpty(a.schema), orEmpty(a.at),
 		orEmpty(a.kind), orEmpty(a.name), orEmpty(a.org), orEmpty(a.causedBy), orEmpty(a.commandID), orEmpty(a.trace),
 		orEmpty(a.hash), orEmpty(a.head), orEmpty(a.salt), orEmpty(a.data),

@@ -28,6 +28,8 @@ import (
 const (
 	readersMaxDefault = 8
 	writersMax        = 3 // appender, follower, notifier
+	leasersMax        = 3 // what begins and ends claims takes turns anyway
+	renewersMax       = 1
 	connectMax        = 10 * time.Second
 	clientCheck       = "5s"
 )
@@ -57,24 +59,27 @@ var planSettings = map[string]string{
 type Options struct {
 	URL         string // postgres://user@host:port/database?sslmode=…
 	TablePrefix string // what table names begin with; "hecate" if empty
-	ReadersMax  int    // connections for reading; 8 if zero. Appending and listening take up to 4 more
+	ReadersMax  int    // connections for reading; 8 if zero. Appending, listening and leases take up to 8 more
 }
 
 // Store is a log in PostgreSQL. It implements eventstore.Store and eventstore.StoredReader.
 type Store struct {
-	config *pgx.ConnConfig
-	prefix string
-	sql    statements
-	logID  string
-	writer *pgxpool.Pool // for appends and what keeps them known; readers cannot exhaust it
-	reader *pgxpool.Pool
-	queue  *groupcommit.Queue
-	seen   seenVersions
-	tail   *tail.Tail
-	news   chan struct{} // a token: the database may be ahead of the tail
-	notify chan struct{} // a token: others should hear of an append
-	stop   context.CancelFunc
-	tasks  sync.WaitGroup
+	config  *pgx.ConnConfig
+	prefix  string
+	sql     statements
+	logID   string
+	writer  *pgxpool.Pool // for appends and what keeps them known; readers cannot exhaust it
+	reader  *pgxpool.Pool
+	leaser  *pgxpool.Pool // begins and ends leases and claims, behind the log's lock
+	renewer *pgxpool.Pool // renews leases: waits for nobody
+	lost    lostSessions  // of leaser, that may not have ended
+	queue   *groupcommit.Queue
+	seen    seenVersions
+	tail    *tail.Tail
+	news    chan struct{} // a token: the database may be ahead of the tail
+	notify  chan struct{} // a token: others should hear of an append
+	stop    context.CancelFunc
+	tasks   sync.WaitGroup
 
 	connections atomic.Int64 // made for writing so far
 	settleMax   time.Duration
@@ -129,17 +134,30 @@ func (s *Store) connect(ctx context.Context, o Options) error {
 		return err
 	}
 	config = config.Copy()
-	config.MaxConns = writersMax
 	maps.Copy(config.ConnConfig.RuntimeParams, writerSettings)
+	s.writer, err = s.writers(ctx, config, writersMax, func() { s.connections.Add(1) })
+	if err != nil {
+		return err
+	}
+	if s.leaser, err = s.writers(ctx, config, leasersMax, func() {}); err != nil {
+		return err
+	}
+	s.renewer, err = s.writers(ctx, config, renewersMax, func() {})
+	return err
+}
+
+// writers returns a pool of sessions that write. made is called for each new one.
+func (s *Store) writers(ctx context.Context, config *pgxpool.Config, connsMax int32, made func()) (*pgxpool.Pool, error) {
+	config = config.Copy()
+	config.MaxConns = connsMax
 	config.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
-		s.connections.Add(1)
+		made()
 		if err := checkClients(ctx, conn); err != nil {
 			return err
 		}
 		return s.beginSession(ctx, conn)
 	}
-	s.writer, err = pgxpool.NewWithConfig(ctx, config)
-	return err
+	return pgxpool.NewWithConfig(ctx, config)
 }
 
 // checkClients lets the server notice in the midst of a statement that the client
@@ -187,7 +205,7 @@ func (s *Store) shutDown() {
 }
 
 func (s *Store) closePools() {
-	for _, pool := range []*pgxpool.Pool{s.writer, s.reader} {
+	for _, pool := range []*pgxpool.Pool{s.writer, s.reader, s.leaser, s.renewer} {
 		if pool != nil {
 			pool.Close()
 		}
@@ -203,6 +221,7 @@ func signal(ch chan struct{}) {
 }
 
 var (
-	_ eventstore.Store        = (*Store)(nil)
-	_ eventstore.StoredReader = (*Store)(nil)
+	_ eventstore.Store          = (*Store)(nil)
+	_ eventstore.StoredReader   = (*Store)(nil)
+	_ eventstore.SharedProgress = (*Store)(nil)
 )

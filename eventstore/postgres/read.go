@@ -73,7 +73,11 @@ func (s *Store) Blob(ctx context.Context, digest string) ([]byte, error) {
 
 // OpenWork returns streams with open work, oldest mark first.
 func (s *Store) OpenWork(ctx context.Context, after int64, limit int) ([]eventstore.OpenStream, error) {
-	rows, err := s.reader.Query(ctx, s.sql.work, after, max(limit, 0))
+	return s.openStreams(ctx, s.reader, s.sql.work, after, limit)
+}
+
+func (s *Store) openStreams(ctx context.Context, pool *pgxpool.Pool, sql string, after int64, limit int) ([]eventstore.OpenStream, error) {
+	rows, err := pool.Query(ctx, sql, after, max(limit, 0))
 	if err == nil {
 		var out []eventstore.OpenStream
 		if out, err = pgx.AppendRows(out, rows, pgx.RowToStructByPos[eventstore.OpenStream]); err == nil {

@@ -67,11 +67,8 @@ func (s *Store) lookUp(ctx context.Context, tx pgx.Tx, requests []*groupcommit.R
 	if by != "" {
 		// Our call may still be running on the server, or wait there to be read. The log's
 		// lock would not tell: the call may not have got to it yet.
-		if _, err := tx.Exec(ctx, s.sql.endSession, string(by)); err != nil {
-			return fmt.Errorf("end the lost session: %w", err)
-		}
-		if _, err := tx.Exec(ctx, s.sql.awaitSession, string(by)); err != nil {
-			return fmt.Errorf("wait for the end of the lost session: %w", err)
+		if err := s.awaitEnd(ctx, tx, by); err != nil {
+			return err
 		}
 	}
 	for _, r := range requests {
@@ -84,6 +81,17 @@ func (s *Store) lookUp(ctx context.Context, tx pgx.Tx, requests []*groupcommit.R
 		} else {
 			*rest = append(*rest, r)
 		}
+	}
+	return nil
+}
+
+// awaitEnd ends a lost session and returns when that is done.
+func (s *Store) awaitEnd(ctx context.Context, tx pgx.Tx, by session) error {
+	if _, err := tx.Exec(ctx, s.sql.endSession, string(by)); err != nil {
+		return fmt.Errorf("end the lost session: %w", err)
+	}
+	if _, err := tx.Exec(ctx, s.sql.awaitSession, string(by)); err != nil {
+		return fmt.Errorf("wait for the end of the lost session: %w", err)
 	}
 	return nil
 }

@@ -20,6 +20,10 @@ type statements struct {
 	beginSession, endSession        string
 	awaitSession                    string
 	notify, listen, workerLock      string
+
+	register, renew, release, claim, unclaim string
+	claimable, workers, workStats            string
+	putProgress, progress, dropProgress      string
 }
 
 func newStatements(prefix string) statements {
@@ -51,6 +55,34 @@ func newStatements(prefix string) statements {
 		notify:     p(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('hecate_log', $1)`),
 		listen:     p(`LISTEN hecate_log`),
 		workerLock: p(`SELECT pg_try_advisory_lock(hashtextextended('hecate_worker', 0))`),
+
+		register: p(`SELECT hecate_register($1, $2, $3, $4)`),
+		renew: p(`UPDATE hecate_workers SET expires_at = clock_timestamp() + ttl
+			WHERE instance = $1 AND expires_at > clock_timestamp()`),
+		release: p(`SELECT hecate_release($1)`),
+		claim:   p(`SELECT outcome, claim FROM hecate_claim($1, $2, $3)`),
+		unclaim: p(`SELECT hecate_unclaim($1, $2)`),
+		claimable: p(`SELECT o.stream, o.since FROM hecate_open_work o
+			WHERE o.since > $1 AND NOT EXISTS (SELECT FROM hecate_workers w WHERE w.instance = o.owner AND w.expires_at > now())
+			ORDER BY o.since LIMIT $2`),
+		workers: p(`SELECT w.instance, w.node, w.reach, (SELECT count(*) FROM hecate_open_work o WHERE o.owner = w.instance)
+			FROM hecate_workers w WHERE w.expires_at > now() ORDER BY w.node, w.instance`),
+		workStats: p(`WITH work AS (
+				SELECT o.since, o.claimed_at, EXISTS (SELECT FROM hecate_workers w WHERE w.instance = o.owner AND w.expires_at > now()) AS held
+				FROM hecate_open_work o),
+			sums AS (
+				SELECT count(*) FILTER (WHERE held) AS claimed, count(*) FILTER (WHERE NOT held) AS waiting,
+					min(claimed_at) FILTER (WHERE held) AS begun, min(since) FILTER (WHERE NOT held) AS oldest
+				FROM work)
+			SELECT waiting, claimed,
+				coalesce(now() - (SELECT to_timestamp(0) + l.at * interval '1 microsecond' FROM hecate_log l WHERE l.position = oldest), '0'),
+				coalesce(now() - begun, '0')
+			FROM sums`),
+
+		putProgress: p(`INSERT INTO hecate_progress AS p (run_id, version, text) VALUES ($1, $2, $3)
+			ON CONFLICT (run_id) DO UPDATE SET version = excluded.version, text = excluded.text`),
+		progress:     p(`SELECT version, text FROM hecate_progress WHERE run_id = $1`),
+		dropProgress: p(`DELETE FROM hecate_progress WHERE run_id = $1`),
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"hecate/eventstore"
 	"hecate/eventstore/internal/groupcommit"
+	"hecate/eventstore/internal/leases"
 	"hecate/eventstore/internal/tail"
 	"hecate/eventstore/internal/versions"
 )
@@ -23,6 +24,7 @@ type appender struct {
 	head     int64
 	versions versions.Cache
 	recent   recentStreams
+	leases   *leases.Table
 	tail     *tail.Tail
 }
 
@@ -31,6 +33,7 @@ type group struct {
 	tx       *sql.Tx
 	head     int64
 	versions map[string]int64 // of the touched streams, as they are after the requests so far
+	closed   map[string]bool  // streams whose work, and with it the claim, ends with the requests so far
 	accepted []*groupcommit.Request
 	records  []eventstore.Record
 	indexed  bool // everything before the group goes into the index with it
@@ -60,12 +63,14 @@ func classify(err error) error {
 func (a *appender) commitOnce(requests []*groupcommit.Request) error {
 	// Nobody's cancel may end what others wait for too.
 	ctx := context.Background()
+	a.leases.Order.Lock()
+	defer a.leases.Order.Unlock()
 	tx, err := a.db.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin append: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	g := &group{tx: tx, head: a.head, versions: make(map[string]int64, len(requests))}
+	g := &group{tx: tx, head: a.head, versions: make(map[string]int64, len(requests)), closed: map[string]bool{}}
 	for _, r := range requests {
 		if err := a.decide(ctx, g, r); err != nil {
 			return err
@@ -88,11 +93,14 @@ func (a *appender) commitOnce(requests []*groupcommit.Request) error {
 	for stream, version := range g.versions {
 		a.versions.Put(stream, version)
 	}
+	for stream := range g.closed {
+		a.leases.Close(stream)
+	}
 	a.tail.Push(g.records)
 	return nil
 }
 
-// decide accepts the request and gives its records their places, or sets its outcome.
+// decide accepts the request, or sets its outcome.
 func (a *appender) decide(ctx context.Context, g *group, r *groupcommit.Request) error {
 	if r.Batch.CommandID != "" {
 		found, err := a.findCommand(ctx, g, r)
@@ -110,6 +118,18 @@ func (a *appender) decide(ctx context.Context, g *group, r *groupcommit.Request)
 			return nil
 		}
 	}
+	for _, s := range r.Batch.Streams {
+		if s.Epoch != 0 && (g.closed[s.Stream] || a.leases.Epoch(s.Stream) != s.Epoch) {
+			r.Err = &eventstore.FencedError{Stream: s.Stream, Epoch: s.Epoch}
+			return nil
+		}
+	}
+	g.accept(r)
+	return nil
+}
+
+// accept gives the records of a request their places.
+func (g *group) accept(r *groupcommit.Request) {
 	r.Appended.First = g.head + 1
 	i := 0
 	for _, s := range r.Batch.Streams {
@@ -119,11 +139,13 @@ func (a *appender) decide(ctx context.Context, g *group, r *groupcommit.Request)
 			r.Place(i, g.head, g.versions[s.Stream])
 			i++
 		}
+		if s.Work == eventstore.WorkClose {
+			g.closed[s.Stream] = true
+		}
 	}
 	r.Appended.Last = g.head
 	g.accepted = append(g.accepted, r)
 	g.records = append(g.records, r.Records...)
-	return nil
 }
 
 func (a *appender) findCommand(ctx context.Context, g *group, r *groupcommit.Request) (bool, error) {
@@ -221,8 +243,8 @@ func (a *appender) index(ctx context.Context, tx *sql.Tx, head int64) error {
 	return nil
 }
 
-// indexAll does so at the start, when nothing is remembered yet.
-func (a *appender) indexAll(ctx context.Context, head int64) error {
+// begin does so at the start, when nothing is remembered yet, and counts the opening.
+func (a *appender) begin(ctx context.Context, head int64) error {
 	tx, err := a.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -231,5 +253,10 @@ func (a *appender) indexAll(ctx context.Context, head int64) error {
 	if err := a.index(ctx, tx, head); err != nil {
 		return err
 	}
+	var opened int64
+	if err := tx.StmtContext(ctx, a.write.opened).QueryRowContext(ctx).Scan(&opened); err != nil {
+		return fmt.Errorf("count opening: %w", err)
+	}
+	a.leases = leases.New(opened << epochBits)
 	return tx.Commit()
 }

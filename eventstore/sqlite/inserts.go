@@ -25,6 +25,7 @@ const (
 type writeStatements struct {
 	log, payload                        [rowsMaxLog2 + 1]*sql.Stmt
 	version, command, index, indexed    *sql.Stmt
+	opened                              *sql.Stmt
 	blob, addCommand, openWork, endWork *sql.Stmt
 	all                                 []*sql.Stmt
 	args                                []any // reused
@@ -40,6 +41,7 @@ func (w *writeStatements) list() []statement {
 		{&w.index, `INSERT INTO hecate_streams (stream, version, position) SELECT stream, version, position FROM hecate_log
 			WHERE position > (SELECT indexed FROM hecate_log_state) AND position <= ? ORDER BY stream, version`},
 		{&w.indexed, `UPDATE hecate_log_state SET indexed = ?`},
+		{&w.opened, `UPDATE hecate_log_state SET opened = opened + 1 RETURNING opened`},
 		{&w.endWork, `DELETE FROM hecate_open_work WHERE stream = ?`},
 	}
 	for size := range w.log {

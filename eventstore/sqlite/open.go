@@ -20,6 +20,7 @@ import (
 
 	"hecate/domain/ident"
 	"hecate/eventstore/internal/groupcommit"
+	"hecate/eventstore/internal/leases"
 	"hecate/eventstore/internal/tail"
 	"hecate/migrations"
 )
@@ -53,6 +54,7 @@ type Store struct {
 	reads  readStatements
 	append appender
 	queue  *groupcommit.Queue
+	leases *leases.Table
 	tail   *tail.Tail
 	close  func() error
 }
@@ -163,11 +165,12 @@ func (s *Store) start(ctx context.Context, prefix string) error {
 	if err := s.append.write.prepare(ctx, s.writer, prefix); err != nil {
 		return err
 	}
-	if err := s.append.indexAll(ctx, head); err != nil {
+	if err := s.append.begin(ctx, head); err != nil {
 		return err
 	}
 	s.tail = tail.New(head)
 	s.append.head, s.append.tail = head, s.tail
+	s.leases = s.append.leases
 	s.queue = groupcommit.New(s.append.commit)
 	s.close = sync.OnceValue(s.shutDown)
 	return nil

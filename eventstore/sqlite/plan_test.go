@@ -25,8 +25,11 @@ func TestPlans(t *testing.T) {
 			}
 		}
 	}
-	for _, p := range new(readStatements).list() {
-		check(p.sql, "TEMP B-TREE")
+	reads := new(readStatements)
+	for _, p := range reads.list() {
+		if p.to != &reads.countOpen { // as long as there is work
+			check(p.sql, "TEMP B-TREE")
+		}
 	}
 	for _, p := range new(writeStatements).list() {
 		check(p.sql, "SCAN")

@@ -22,6 +22,7 @@ const (
 
 type readStatements struct {
 	all, stream, some, blob, work *sql.Stmt
+	isOpen, countOpen, at         *sql.Stmt
 }
 
 // statement is an SQL text and where it goes when it is prepared.
@@ -42,6 +43,9 @@ func (r *readStatements) list() []statement {
 		{&r.some, selectRecords + `WHERE l.position IN (SELECT value FROM json_each(?)) ORDER BY l.position`},
 		{&r.blob, `SELECT salt, content, codec FROM hecate_blobs WHERE digest = ?`},
 		{&r.work, `SELECT stream, since FROM hecate_open_work WHERE since > ? ORDER BY since LIMIT ?`},
+		{&r.isOpen, `SELECT 1 FROM hecate_open_work WHERE stream = ?`},
+		{&r.countOpen, `SELECT count(*) FROM hecate_open_work`},
+		{&r.at, `SELECT at FROM hecate_log WHERE position = ?`},
 	}
 }
 
@@ -58,9 +62,9 @@ func (r *readStatements) prepare(ctx context.Context, db *sql.DB, prefix string)
 
 func (r *readStatements) close() error {
 	var err error
-	for _, s := range []*sql.Stmt{r.all, r.stream, r.some, r.blob, r.work} {
-		if s != nil {
-			err = errors.Join(err, s.Close())
+	for _, s := range r.list() {
+		if stmt := *s.to; stmt != nil {
+			err = errors.Join(err, stmt.Close())
 		}
 	}
 	return err
