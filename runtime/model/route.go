@@ -22,15 +22,3 @@ func (e *RouteError) Error() string { return e.Fault.Error() }
 
 // Unwrap returns the fault.
 func (e *RouteError) Unwrap() error { return e.Fault }
-
-// Attempt is one call that was made, as it is reported for the health of its provider.
-type Attempt struct {
-	Route   Route         // as it was handed out, with its client
-	Started time.Time     // when the request left
-	Latency time.Duration // until the whole answer or the failure
-	Err     error         // nil: an answer came
-	Number  int           // which try at this provider it was, from 1
-	// RequestID and TraceID are what the provider's history refers to; both may be empty.
-	RequestID string
-	TraceID   string
-}

@@ -132,12 +132,13 @@ func (c *circuit) claim(now time.Time) bool {
 	return true
 }
 
-// report takes in the outcome of a call and returns the history events it makes.
-func (c *circuit) report(a model.Attempt, now time.Time) []string {
-	o := outcomeOf(a.Err)
+// report takes in the outcome of a call that ends now and returns the history
+// events it makes.
+func (c *circuit) report(took time.Duration, err error, now time.Time) []string {
+	o := outcomeOf(err)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	late := a.Started.Before(c.opened) // it began before the circuit opened, so it proves nothing
+	late := now.Add(-took).Before(c.opened) // it began before the circuit opened, so it proves nothing
 	if o.ignored {
 		if !late {
 			c.probed = time.Time{}
@@ -145,8 +146,8 @@ func (c *circuit) report(a model.Attempt, now time.Time) []string {
 		return nil
 	}
 	c.known.Checked = now
-	if a.Err == nil {
-		return c.succeed(a.Latency, late, now)
+	if err == nil {
+		return c.succeed(took, late, now)
 	}
 	return append([]string{EventFailure}, c.fail(o, late, now)...)
 }

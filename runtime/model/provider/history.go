@@ -36,8 +36,6 @@ type HistoryRow struct {
 	ErrorClass          string    `json:"error_class,omitempty"`
 	Reason              string    `json:"reason,omitempty"`
 	RouteReason         string    `json:"route_reason,omitempty"`
-	RequestID           string    `json:"request_id,omitempty"`
-	TraceID             string    `json:"trace_id,omitempty"`
 	PeerProvider        string    `json:"peer_provider,omitempty"` // the other side of a failover
 	PeerModel           string    `json:"peer_model,omitempty"`
 	PeerRouteReason     string    `json:"peer_route_reason,omitempty"`
@@ -50,41 +48,47 @@ type HistoryRow struct {
 	Timeouts            int64     `json:"timeouts,omitempty"`
 	ServerErrors        int64     `json:"server_errors,omitempty"`
 	RateLimits          int64     `json:"rate_limits,omitempty"`
-	AttemptCount        int       `json:"attempt_count,omitempty"` // which try at this provider it was
 	OpenUntil           time.Time `json:"open_until,omitzero"`
 	Timestamp           time.Time `json:"timestamp,omitzero"`
 }
 
-// Report takes in the outcome of a call, for the health of its provider. Routes
-// of a provider that was replaced or removed meanwhile are of no interest.
-func (s *Set) Report(a model.Attempt) {
-	p := s.of(a.Route)
+// Report takes in the outcome of a call that has just ended, for the health of its
+// provider: the route as it was handed out, how long the call took, and its
+// error, nil for an answer. A provider that was replaced or removed meanwhile is
+// of no interest.
+func (s *Set) Report(r model.Route, took time.Duration, err error) {
+	p := s.of(r)
 	if p == nil {
 		return
 	}
 	now := s.options.Clock.Now()
-	for _, event := range p.circuit.report(a, now) {
-		row := p.row(a, event, now)
-		if event != EventFailure {
-			row.Error, row.ErrorClass = "", ""
+	for _, event := range p.circuit.report(took, err, now) {
+		row := p.row(r, event, now)
+		row.LatencyMS = took.Milliseconds()
+		if event == EventFailure {
+			o := outcomeOf(err)
+			row.Error, row.ErrorClass = o.message, o.class
 		}
 		s.history.add(row)
 	}
 }
 
 // Failover notes that a call failed for good at one provider and goes to another.
-func (s *Set) Failover(from model.Attempt, to model.Route) {
+// It is for the history alone: what failed has been reported.
+func (s *Set) Failover(from, to model.Route, err error) {
 	now := s.options.Clock.Now()
-	given, taken := s.of(from.Route), s.of(to)
+	given, taken := s.of(from), s.of(to)
 	if given == nil || taken == nil {
 		return
 	}
 	left := given.row(from, EventFailoverTriggered, now)
-	next := taken.row(model.Attempt{Route: to, RequestID: from.RequestID, TraceID: from.TraceID}, EventFailoverSelected, now)
-	left.Reason, next.Reason = left.ErrorClass, left.ErrorClass
+	next := taken.row(to, EventFailoverSelected, now)
+	o := outcomeOf(err)
+	left.Error, left.ErrorClass = o.message, o.class
+	left.Reason, next.Reason = o.class, o.class
 	left.PeerProvider, left.PeerModel, left.PeerRouteReason, left.PeerHealthStatus = to.Provider, to.Model, to.Reason, next.HealthStatus
 	next.PeerProvider, next.PeerModel, next.PeerRouteReason, next.PeerHealthStatus =
-		from.Route.Provider, from.Route.Model, from.Route.Reason, left.HealthStatus
+		from.Provider, from.Model, from.Reason, left.HealthStatus
 	s.history.add(left)
 	s.history.add(next)
 }
@@ -99,15 +103,12 @@ func (s *Set) of(r model.Route) *provider {
 	return nil
 }
 
-func (p *provider) row(a model.Attempt, event string, now time.Time) HistoryRow {
+func (p *provider) row(r model.Route, event string, now time.Time) HistoryRow {
 	k, state := p.circuit.look(now)
-	o := outcomeOf(a.Err)
 	return HistoryRow{
-		Provider: p.Name, ProviderKind: p.Kind, Model: a.Route.Model, Event: event,
+		Provider: p.Name, ProviderKind: p.Kind, Model: r.Model, Event: event,
 		Status: state, HealthStatus: state, Available: state != HealthOpen,
-		Error: o.message, ErrorClass: o.class, RouteReason: a.Route.Reason, RequestID: a.RequestID, TraceID: a.TraceID,
-		LatencyMS: a.Latency.Milliseconds(), AttemptCount: a.Number,
-		ConsecutiveFailures: k.Consecutive, TotalSuccesses: k.Successes, TotalFailures: k.Failures,
+		RouteReason: r.Reason, ConsecutiveFailures: k.Consecutive, TotalSuccesses: k.Successes, TotalFailures: k.Failures,
 		Timeouts: k.Timeouts, ServerErrors: k.ServerErrors, RateLimits: k.RateLimits,
 		OpenUntil: k.OpenUntil, Timestamp: now,
 	}

@@ -31,15 +31,13 @@ func (p Prices) find(r model.Route) (price, bool) {
 }
 
 // Cost returns what a call cost in pico-USD, and whether that is known. A cost
-// that the provider reports wins. Otherwise there must be a price and complete
-// usage. Usage.Input holds cached tokens in both dialects (Messages counts them
+// that the provider reports wins. Otherwise there must be a price and both
+// counters of the usage; a call without any usage costs an unknown amount. Usage.Input holds cached tokens in both dialects (Messages counts them
 // beside the input, and they are added on reading), so what was read from the
 // cache and written to it is taken out of the input and priced by itself.
 // Amounts past int64 stay at its maximum.
-func (p Prices) Cost(r model.Route, u *model.Usage) (pico int64, known bool) {
+func (p Prices) Cost(r model.Route, u model.Usage) (pico int64, known bool) {
 	switch {
-	case u == nil:
-		return 0, false
 	case u.CostPicoUSD != nil:
 		return *u.CostPicoUSD, true
 	case u.Partial:
