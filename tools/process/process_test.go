@@ -21,13 +21,29 @@ import (
 func TestMain(m *testing.M) {
 	process.SuperviseIfAsked()
 	if dir := os.Getenv("HECATE_TEST_SERVER"); dir != "" {
-		process.Run(context.Background(), process.Command{
-			Argv: []string{"sh", "-c", os.Getenv("HECATE_TEST_COMMAND")}, Dir: dir,
-			Output: func(_ string, data []byte) error { _, err := os.Stdout.Write(data); return err },
-		})
+		serve(dir)
 		return
 	}
 	os.Exit(m.Run())
+}
+
+// serve runs one command as a server does. With HECATE_TEST_LEASE it gives it so much
+// time when the command first writes something, and stops itself at once.
+func serve(dir string) {
+	c := process.Command{Argv: []string{"sh", "-c", os.Getenv("HECATE_TEST_COMMAND")}, Dir: dir, Lease: process.NewLease()}
+	limit, err := time.ParseDuration(os.Getenv("HECATE_TEST_LEASE"))
+	limited := err == nil
+	c.Output = func(_ string, data []byte) error {
+		if limited {
+			c.Lease.Extend(time.Now().Add(limit))
+			_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		}
+		_, err := os.Stdout.Write(data)
+		return err
+	}
+	if r := process.Run(context.Background(), c); limited {
+		fmt.Println(r.Err)
+	}
 }
 
 // shell runs a script and returns its result with its output.
@@ -335,10 +351,20 @@ func until(t *testing.T, what string, done func() bool) {
 }
 
 // BenchmarkRun shows what supervision costs: compare it with BenchmarkExec.
-func BenchmarkRun(b *testing.B) {
+func BenchmarkRun(b *testing.B) { benchmarkRun(b, nil) }
+
+// BenchmarkRunUnderLease shows what a deadline adds to BenchmarkRun.
+func BenchmarkRunUnderLease(b *testing.B) {
+	lease := process.NewLease()
+	lease.Extend(time.Now().Add(time.Hour))
+	defer lease.End()
+	benchmarkRun(b, lease)
+}
+
+func benchmarkRun(b *testing.B, lease *process.Lease) {
 	dir := b.TempDir()
 	for b.Loop() {
-		if r := process.Run(b.Context(), process.Command{Argv: []string{"true"}, Dir: dir}); r.Err != nil {
+		if r := process.Run(b.Context(), process.Command{Argv: []string{"true"}, Dir: dir, Lease: lease}); r.Err != nil {
 			b.Fatal(r.Err)
 		}
 	}
