@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hecate/tools"
+	"hecate/tools/process"
 )
 
 type sampleIn struct {
@@ -99,6 +100,17 @@ func TestNothingRunsAfterACancel(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	end(tools.ErrRunEnded)
 	if r := p.Run(ctx, &tools.Env{}); r.Outcome != "cancelled" || r.Text != "sample: context canceled" || r.ErrorKind != "run_cancelled" {
+		t.Errorf("got %+v", r)
+	}
+	ctx, lose := context.WithCancelCause(t.Context())
+	lose(tools.ErrLeaseLost)
+	lost := "sample: the worker lost its lease on the run before the call was done; nothing was changed"
+	if r := p.Run(ctx, &tools.Env{}); r.Outcome != "failed" || r.Text != lost || r.ErrorKind != "lease_lost" {
+		t.Errorf("got %+v", r)
+	}
+	over := process.NewLease()
+	over.End()
+	if r := p.Run(t.Context(), &tools.Env{Settings: tools.Settings{Lease: over}}); r.Outcome != "failed" || r.Text != lost || r.ErrorKind != "lease_lost" {
 		t.Errorf("got %+v", r)
 	}
 	ctx, stop := context.WithCancel(t.Context())

@@ -16,6 +16,7 @@ const (
 	KindPolicy      = "sandbox_policy_denied"
 	KindCancelled   = "run_cancelled" // the call ended because its run was ended
 	KindInterrupted = "interrupted"   // the call ended because the server stopped; the run goes on
+	KindLeaseLost   = "lease_lost"    // the call ended because its worker lost the run; the run goes on
 )
 
 // The causes (context.Cause) of a call's context that was cancelled. A context that
@@ -54,8 +55,12 @@ func bounded(r Result) Result {
 }
 
 // Cancelled is the result of a call that ended because its context did: cancelled
-// if the run was ended, else failed, interrupted by a server that stops.
+// if the run was ended, else failed, because the worker lost the run or the server
+// stops.
 func Cancelled(ctx context.Context, tool string) Result {
+	if LeaseLost(ctx) {
+		return Fenced(tool)
+	}
 	if !RunEnded(ctx) {
 		r := Failure(tool, tool+": the server stopped before the call was done")
 		r.ErrorKind = KindInterrupted
@@ -63,6 +68,14 @@ func Cancelled(ctx context.Context, tool string) Result {
 	}
 	r := Failure(tool, tool+": "+ctx.Err().Error())
 	r.Outcome, r.Title, r.ErrorKind = run.OutcomeCancelled, tool+" (cancelled)", KindCancelled
+	return r
+}
+
+// Fenced is the result of a call that has changed nothing because its worker's lease
+// is over: failed. As a rule nobody can record it.
+func Fenced(tool string) Result {
+	r := Failure(tool, tool+": the worker lost its lease on the run before the call was done; nothing was changed")
+	r.ErrorKind = KindLeaseLost
 	return r
 }
 
@@ -83,6 +96,9 @@ func (s Spec[In]) run(in In) func(context.Context, *Env) Result {
 	return func(ctx context.Context, env *Env) Result {
 		if ctx.Err() != nil {
 			return Cancelled(ctx, s.Name)
+		}
+		if !env.Settings.Lease.Valid() {
+			return Fenced(s.Name)
 		}
 		return bounded(s.Handle(ctx, env, in))
 	}

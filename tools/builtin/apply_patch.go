@@ -88,7 +88,7 @@ func runApplyPatch(ctx context.Context, env *tools.Env, in applyPatchIn) tools.R
 		return notChanged(ctx, env, err)
 	}
 	if !in.Propose {
-		if err := rootfs.Apply(ctx, env.Root, changes...); err != nil {
+		if err := apply(ctx, env, changes...); err != nil {
 			return notChanged(ctx, env, err)
 		}
 	}

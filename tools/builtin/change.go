@@ -10,6 +10,7 @@ import (
 	"hecate/domain/run"
 	"hecate/tools"
 	"hecate/tools/filepatch"
+	"hecate/tools/process"
 	"hecate/tools/rootfs"
 	"hecate/tools/sandbox"
 )
@@ -56,10 +57,32 @@ func put(ctx context.Context, env *tools.Env, name, operation, content string) (
 	if len(after) > writeMax {
 		return run.FilePatch{}, errors.New(about(name, rootfs.TooLarge(int64(len(after)), writeMax)))
 	}
-	if err := rootfs.Apply(ctx, env.Root, rootfs.Change{From: from, Data: []byte(after)}); err != nil {
+	if err := apply(ctx, env, rootfs.Change{From: from, Data: []byte(after)}); err != nil {
 		return run.FilePatch{}, err
 	}
 	return directFact(env, operation, from, after, content), nil
+}
+
+// apply carries out all changes or none, and none under a lease that is over.
+func apply(ctx context.Context, env *tools.Env, changes ...rootfs.Change) error {
+	return rootfs.Apply(ctx, env.Root, func() error {
+		if !env.Settings.Lease.Valid() {
+			return process.ErrLeaseOver
+		}
+		return nil
+	}, changes...)
+}
+
+// stopped is the result of a change that was stopped by the end of its context or
+// lease, and whether err says that it was. Nothing has changed.
+func stopped(ctx context.Context, env *tools.Env, err error) (tools.Result, bool) {
+	switch {
+	case ctx.Err() != nil:
+		return tools.Cancelled(ctx, env.ToolName), true
+	case errors.Is(err, process.ErrLeaseOver):
+		return tools.Fenced(env.ToolName), true
+	}
+	return tools.Result{}, false
 }
 
 // target loads the file that a change is about, which may be missing.
@@ -106,8 +129,8 @@ func written(env *tools.Env, f run.FilePatch) tools.Result {
 
 // notWritten is the result of a write that did not come about. Nothing has changed.
 func notWritten(ctx context.Context, env *tools.Env, err error) tools.Result {
-	if ctx.Err() != nil {
-		return tools.Cancelled(ctx, env.ToolName)
+	if r, ok := stopped(ctx, env, err); ok {
+		return r
 	}
 	text := err.Error()
 	r := tools.Failure(env.ToolName, text)
@@ -128,8 +151,8 @@ func notWritten(ctx context.Context, env *tools.Env, err error) tools.Result {
 
 // notChanged is the answer to an edit or a patch that cannot be carried out as asked.
 func notChanged(ctx context.Context, env *tools.Env, err error) tools.Result {
-	if ctx.Err() != nil {
-		return tools.Cancelled(ctx, env.ToolName)
+	if r, ok := stopped(ctx, env, err); ok {
+		return r
 	}
 	r := refused(env, "%v", err)
 	if errors.As(err, new(*sandbox.Denied)) {

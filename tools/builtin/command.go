@@ -69,8 +69,11 @@ type execution struct {
 	keep     bool
 }
 
-// errInterrupted ends a command whose run was not ended, and which nobody gave up.
-var errInterrupted = errors.New("the server stopped and ended the command with its processes; it may have had part of its effect")
+// What ends a command whose run was not ended, and which nobody gave up.
+var (
+	errInterrupted = errors.New("the server stopped and ended the command with its processes; it may have had part of its effect")
+	errFenced      = errors.New("the worker lost its lease on the run, so the command was ended with its processes or not begun; it may have had part of its effect")
+)
 
 // runCommand checks and runs a command. sink, if not nil, is handed the output.
 func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in commandIn, keep bool, sink func(string, []byte) error) *execution {
@@ -83,7 +86,7 @@ func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in comman
 	}
 	x.started = true
 	x.res = process.Run(ctx, process.Command{
-		Argv: argv, Dir: x.dir, Timeout: env.CommandTimeout(), OutputMax: env.Settings.OutputMaxBytes,
+		Argv: argv, Dir: x.dir, Timeout: env.CommandTimeout(), OutputMax: env.Settings.OutputMaxBytes, Lease: env.Settings.Lease,
 		Output: func(stream string, data []byte) error {
 			x.gather(stream, data)
 			if sink == nil {
@@ -92,7 +95,10 @@ func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in comman
 			return sink(stream, data)
 		},
 	})
-	if x.res.Cancelled && !tools.RunEnded(ctx) {
+	switch {
+	case errors.Is(x.res.Err, process.ErrLeaseOver) || x.res.Cancelled && tools.LeaseLost(ctx):
+		x.res.Cancelled, x.res.Err = false, errFenced
+	case x.res.Cancelled && !tools.RunEnded(ctx):
 		x.res.Cancelled, x.res.Err = false, errInterrupted
 	}
 	return x
@@ -181,6 +187,8 @@ func (x *execution) errorKind() string {
 		return tools.KindCancelled
 	case errors.Is(x.res.Err, errInterrupted):
 		return tools.KindInterrupted
+	case errors.Is(x.res.Err, errFenced):
+		return tools.KindLeaseLost
 	case x.res.TimedOut:
 		return x.kind.timedOut
 	}

@@ -76,7 +76,7 @@ func runFileEdit(ctx context.Context, env *tools.Env, in fileEditIn) tools.Resul
 	if in.Propose {
 		return proposedEdit(env, from, after)
 	}
-	if err := rootfs.Apply(ctx, env.Root, rootfs.Change{From: from, Data: []byte(after)}); err != nil {
+	if err := apply(ctx, env, rootfs.Change{From: from, Data: []byte(after)}); err != nil {
 		return notWritten(ctx, env, err)
 	}
 	r := written(env, directFact(env, "write", from, after, after))

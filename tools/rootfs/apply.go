@@ -28,11 +28,17 @@ var errChanged = errors.New("was changed by somebody else in the meantime; read 
 // names of a file (hard links) keep the old content.
 //
 // A file that is no longer as it was loaded is not touched, and the changes end
-// with an error. So they do if ctx ends before the first file is moved.
-func Apply(ctx context.Context, root *os.Root, changes ...Change) error {
+// with an error. So they do if ctx ends, or may (which can be nil) returns an error,
+// before the first file is moved; may is asked last right before that.
+func Apply(ctx context.Context, root *os.Root, may func() error, changes ...Change) error {
 	t := transaction{dirs: map[string]*os.Root{".": root}}
 	defer t.close(root)
-	err := t.stage(ctx, changes)
+	err := t.stage(func() error {
+		if err := ctx.Err(); err != nil || may == nil {
+			return err
+		}
+		return may()
+	}, changes)
 	if err == nil {
 		err = t.commit()
 	}
@@ -57,9 +63,9 @@ type staged struct {
 	moved bool
 }
 
-func (t *transaction) stage(ctx context.Context, changes []Change) error {
+func (t *transaction) stage(may func() error, changes []Change) error {
 	for _, c := range changes {
-		if err := ctx.Err(); err != nil {
+		if err := may(); err != nil {
 			return err
 		}
 		s := staged{Change: c, base: path.Base(c.From.Path)}
@@ -72,7 +78,7 @@ func (t *transaction) stage(ctx context.Context, changes []Change) error {
 		}
 		t.staged = append(t.staged, s)
 	}
-	return ctx.Err()
+	return may()
 }
 
 // dir opens a directory, and makes it if it is missing. It goes down step by step

@@ -70,7 +70,7 @@ func tree(t *testing.T, dir string) string {
 
 func TestApplyChangesEverything(t *testing.T) {
 	root, dir := workspace(t, map[string]string{"a": "A", "b": "B"})
-	err := rootfs.Apply(context.Background(), root,
+	err := rootfs.Apply(context.Background(), root, nil,
 		rootfs.Change{From: load(t, root, "a"), Data: []byte("A2")},
 		rootfs.Change{From: load(t, root, "b"), Delete: true},
 		rootfs.Change{From: load(t, root, "x/y/z"), Data: nil},
@@ -105,7 +105,7 @@ func TestApplyIsAllOrNothing(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := tree(t, dir)
-			err := rootfs.Apply(context.Background(), root, changes...)
+			err := rootfs.Apply(context.Background(), root, nil, changes...)
 			if want := `"last" was changed by somebody else in the meantime; read it again`; err == nil || err.Error() != want {
 				t.Errorf("got %v, want %s", err, want)
 			}
@@ -123,7 +123,7 @@ func TestApplyKeepsNewcomers(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "n"), []byte("theirs"), 0o640); err != nil {
 		t.Fatal(err)
 	}
-	if err := rootfs.Apply(context.Background(), root, rootfs.Change{From: f, Data: []byte("ours")}); err == nil || tree(t, dir) != "/n -rw-r----- theirs" {
+	if err := rootfs.Apply(context.Background(), root, nil, rootfs.Change{From: f, Data: []byte("ours")}); err == nil || tree(t, dir) != "/n -rw-r----- theirs" {
 		t.Errorf("%v\n%s", err, tree(t, dir))
 	}
 }
@@ -137,7 +137,7 @@ func TestApplyGoesThroughNoLink(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := tree(t, dir)
-	err := rootfs.Apply(context.Background(), root, changes...)
+	err := rootfs.Apply(context.Background(), root, nil, changes...)
 	if err == nil || err.Error() != `"d/hooks/y": a parent is not a directory` || tree(t, dir) != before {
 		t.Errorf("%v\n%s", err, tree(t, dir))
 	}
@@ -147,8 +147,27 @@ func TestApplyStopsWhenCancelled(t *testing.T) {
 	root, dir := workspace(t, map[string]string{"a": "A"})
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	err := rootfs.Apply(ctx, root, rootfs.Change{From: load(t, root, "a"), Data: []byte("A2")})
+	err := rootfs.Apply(ctx, root, nil, rootfs.Change{From: load(t, root, "a"), Data: []byte("A2")})
 	if !errors.Is(err, context.Canceled) || tree(t, dir) != "/a -rw-r----- A" {
+		t.Errorf("%v\n%s", err, tree(t, dir))
+	}
+}
+
+// What forbids the change while new contents are being written leaves no trace of them.
+func TestApplyAsksRightBeforeTheChange(t *testing.T) {
+	root, dir := workspace(t, map[string]string{"a": "A"})
+	over, asked := errors.New("over"), 0
+	before := tree(t, dir)
+	err := rootfs.Apply(t.Context(), root, func() error {
+		if asked++; asked <= 2 {
+			return nil
+		}
+		if tree(t, dir) == before {
+			t.Error("nothing has been written yet")
+		}
+		return over
+	}, rootfs.Change{From: load(t, root, "a"), Data: []byte("A2")}, rootfs.Change{From: load(t, root, "x/y"), Data: []byte("Y")})
+	if !errors.Is(err, over) || tree(t, dir) != before {
 		t.Errorf("%v\n%s", err, tree(t, dir))
 	}
 }

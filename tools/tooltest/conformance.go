@@ -17,6 +17,7 @@ import (
 	"hecate/domain/event"
 	"hecate/domain/run"
 	"hecate/tools"
+	"hecate/tools/process"
 )
 
 // Case is one tool with arguments that it accepts.
@@ -139,15 +140,19 @@ func checkResult(t *testing.T, r tools.Result) {
 }
 
 // checkCancel calls the tool with a context that is over, because the run was ended
-// or because the server stops: it may do nothing.
+// or lost or because the server stops, or under a lease that is over: it may do nothing.
 func checkCancel(t *testing.T, c Case) {
 	w := New(t)
 	before := tree(t, w.Dir)
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
-	if r := w.CallContext(stopped, c.Tool, c.Args); r.Outcome != run.OutcomeFailed || r.ErrorKind != tools.KindInterrupted || len(r.Facts) > 0 {
-		t.Errorf("the server stops: got %s, %s with %d facts", r.Outcome, r.ErrorKind, len(r.Facts))
-	}
+	checkNotRun(t, w.CallContext(stopped, c.Tool, c.Args), tools.KindInterrupted)
+	lost, lose := context.WithCancelCause(t.Context())
+	lose(tools.ErrLeaseLost)
+	checkNotRun(t, w.CallContext(lost, c.Tool, c.Args), tools.KindLeaseLost)
+	w.Env.Settings.Lease = process.NewLease()
+	w.Env.Settings.Lease.End()
+	checkNotRun(t, w.Call(c.Tool, c.Args), tools.KindLeaseLost)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(tools.ErrRunEnded)
 	begun := time.Now()
@@ -161,6 +166,14 @@ func checkCancel(t *testing.T, c Case) {
 	}
 	if after := tree(t, w.Dir); after != before {
 		t.Errorf("the workspace has changed: %s", after)
+	}
+}
+
+func checkNotRun(t *testing.T, r tools.Result, kind string) {
+	t.Helper()
+	checkResult(t, r)
+	if r.Outcome != run.OutcomeFailed || r.ErrorKind != kind || len(r.Facts) > 0 {
+		t.Errorf("got %s, %s with %d facts, want failed, %s", r.Outcome, r.ErrorKind, len(r.Facts), kind)
 	}
 }
 
