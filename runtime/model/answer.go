@@ -66,9 +66,9 @@ func feed(ctx context.Context, events *sseReader, to assembler) (begun bool, fai
 		case errors.Is(err, errEventTooLarge), errors.Is(err, errStreamTooLarge):
 			return true, invalid(err)
 		case err != nil && ctx.Err() != nil:
-			return begun, canceled(ctx.Err())
+			return begun || ev.cut, canceled(ctx.Err())
 		case err != nil:
-			return begun, nil
+			return begun || ev.cut, nil
 		case ev.cut && string(bytes.TrimSpace(ev.data)) != doneMarker && !json.Valid(ev.data):
 			return true, nil // half an event says nothing but that there was one
 		}

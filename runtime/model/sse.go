@@ -45,7 +45,8 @@ func newSSEReader(r io.Reader) *sseReader {
 	return &sseReader{r: bufio.NewReaderSize(r, 16<<10), eventMax: EventBytesMax}
 }
 
-// next returns the next event that has data, io.EOF at the end, or what reading failed with.
+// next returns the next event that has data, io.EOF at the end, or what reading
+// failed with. With that comes whether data of another event had arrived (cut).
 func (s *sseReader) next() (sseEvent, error) {
 	var name string
 	s.data = s.data[:0]
@@ -53,7 +54,7 @@ func (s *sseReader) next() (sseEvent, error) {
 	for {
 		line, err := s.readLine()
 		if err != nil && !errors.Is(err, io.EOF) {
-			return sseEvent{}, err
+			return sseEvent{cut: lines > 0 || bytes.HasPrefix(s.line, []byte("data"))}, err
 		}
 		ended := err != nil
 		field, value := splitField(line)

@@ -9,6 +9,12 @@ func (anthropic) usage(r Reply) m {
 	if r.Usage != nil {
 		u["input_tokens"], u["output_tokens"] = r.Usage[0], r.Usage[1]
 	}
+	if r.Cached != nil { // this dialect counts them beside the input
+		u["cache_read_input_tokens"], u["cache_creation_input_tokens"] = r.Cached[0], r.Cached[1]
+		if r.Usage != nil {
+			u["input_tokens"] = r.Usage[0] - r.Cached[0] - r.Cached[1]
+		}
+	}
 	if r.Cost != nil {
 		u["cost"] = usd(*r.Cost)
 	}
@@ -51,7 +57,7 @@ func (d anthropic) whole(r Reply, model string) any {
 }
 
 func (d anthropic) begin(o *output, r Reply, model string) error {
-	u := d.usage(Reply{Usage: r.Usage})
+	u := d.usage(Reply{Usage: r.Usage, Cached: r.Cached})
 	if r.Usage != nil {
 		u["output_tokens"] = 1
 	}

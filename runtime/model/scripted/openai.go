@@ -13,6 +13,9 @@ func (openAI) usage(r Reply) m {
 		u["prompt_tokens"], u["completion_tokens"] = r.Usage[0], r.Usage[1]
 		u["total_tokens"] = r.Usage[0] + r.Usage[1]
 	}
+	if r.Cached != nil {
+		u["prompt_tokens_details"] = m{"cached_tokens": r.Cached[0], "cache_write_tokens": r.Cached[1]}
+	}
 	if r.Cost != nil {
 		u["cost"] = usd(*r.Cost)
 	}

@@ -53,6 +53,8 @@ func (o *output) send(r Reply, q asked, d dialect) error {
 	case r.Hang:
 		<-o.ctx.Done()
 		return errLeft
+	case r.Close:
+		return errCut
 	case r.HTTP != 0:
 		return o.plain(r)
 	case r.Stream != nil:
@@ -77,7 +79,10 @@ func (o *output) plain(r Reply) error {
 func (o *output) raw(r Reply) error {
 	o.contentType("text/event-stream")
 	if r.Split <= 0 {
-		return o.write(r.Stream)
+		if err := o.write(r.Stream); err != nil {
+			return err
+		}
+		return o.breakOff(r)
 	}
 	for rest := r.Stream; len(rest) > 0; {
 		n := min(r.Split, len(rest))
@@ -87,7 +92,7 @@ func (o *output) raw(r Reply) error {
 		o.flush()
 		rest = rest[n:]
 	}
-	return nil
+	return o.breakOff(r)
 }
 
 func (o *output) whole(r Reply, d dialect) error {

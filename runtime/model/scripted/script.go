@@ -44,7 +44,8 @@ type Reply struct {
 	FinishReason string `json:"finish_reason,omitempty"` // in OpenAI's words; default: stop or tool_calls
 
 	// Stream is the body as it stands, sent as text/event-stream, Split bytes per
-	// write if that is set. The connection ends properly after it.
+	// write if that is set. The connection ends properly after it, unless
+	// HangAfterText or CloseAfterText says otherwise.
 	Stream []byte `json:"-"`
 	Split  int    `json:"split,omitempty"`
 
@@ -52,11 +53,13 @@ type Reply struct {
 	Body    json.RawMessage   `json:"body,omitempty"` // a JSON string is sent as its text
 	Headers map[string]string `json:"headers,omitempty"`
 
-	Usage *[2]int64 `json:"usage,omitempty"` // tokens in and out; nil: the answer does not say
-	Cost  *int64    `json:"cost,omitempty"`  // micro-USD, sent as usage.cost in USD
+	Usage  *[2]int64 `json:"usage,omitempty"`  // tokens in (cached ones included) and out; nil: the answer does not say
+	Cached *[2]int64 `json:"cached,omitempty"` // of the tokens in, those read from the cache and those written to it
+	Cost   *int64    `json:"cost,omitempty"`   // micro-USD, sent as usage.cost in USD
 
 	DelayMS        int  `json:"delay_ms,omitempty"`         // before the first byte
 	Hang           bool `json:"hang,omitempty"`             // send nothing until the client leaves
+	Close          bool `json:"close,omitempty"`            // cut the connection before the first byte
 	HangAfterText  bool `json:"hang_after_text,omitempty"`  // send the text, then nothing until the client leaves
 	CloseAfterText bool `json:"close_after_text,omitempty"` // send the text, then cut the connection
 }

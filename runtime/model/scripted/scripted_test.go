@@ -50,11 +50,11 @@ func user(text string) run.Message {
 
 // Both dialects, streaming or not, carry the same reply through.
 func TestRoundTrip(t *testing.T) {
-	usage, cost := [2]int64{900, 3}, int64(600)
+	usage, cached, cost := [2]int64{900, 3}, [2]int64{700, 50}, int64(600)
 	reply := scripted.Reply{
 		Text:  "Ich prüfe es … ✅ und lese dann zwei Dateien.",
 		Calls: []scripted.Call{scripted.ToolCall("c1", "read_file", map[string]string{"path": "ä.txt"}), scripted.ToolCall("c2", "git_status", "{}")},
-		Usage: &usage, Cost: &cost,
+		Usage: &usage, Cached: &cached, Cost: &cost,
 	}
 	for name := range clients("") {
 		for _, stream := range []bool{true, false} {
@@ -71,7 +71,7 @@ func TestRoundTrip(t *testing.T) {
 					t.Errorf("%s stream=%v: call %+v, want %+v", name, stream, c, want)
 				}
 			}
-			if u := got.Usage; u == nil || u.Input != 900 || u.Output != 3 || u.CostPicoUSD == nil || *u.CostPicoUSD != 600_000_000 {
+			if u := got.Usage; u == nil || u.Input != 900 || u.Output != 3 || u.CacheRead != 700 || u.CacheWrite != 50 || u.CostPicoUSD == nil || *u.CostPicoUSD != 600_000_000 {
 				t.Errorf("%s stream=%v: usage %+v", name, stream, u)
 			}
 			if r := s.Requests(); len(r) != 1 || !strings.Contains(string(r[0].Body), "go") {
@@ -86,12 +86,16 @@ func TestBrokenReplies(t *testing.T) {
 		reply   scripted.Reply
 		kind    model.ErrorKind
 		partial string
+		begun   bool
 	}{
-		"cut":       {scripted.Reply{Text: "Half of", CloseAfterText: true}, model.IncompleteStream, "Half of"},
-		"raw":       {scripted.Reply{Stream: []byte("data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"), Split: 1}, model.IncompleteStream, "x"},
-		"refused":   {scripted.Reply{HTTP: 429, Body: []byte(`{"error":{"message":"slow down"}}`), Headers: map[string]string{"Retry-After": "3"}}, model.RateLimited, ""},
-		"plain":     {scripted.Reply{HTTP: 500, Body: []byte(`"broken"`)}, model.UpstreamError, ""},
-		"exhausted": {scripted.Reply{Text: "one"}, model.InvalidRequest, ""},
+		"cut":       {scripted.Reply{Text: "Half of", CloseAfterText: true}, model.IncompleteStream, "Half of", true},
+		"raw":       {scripted.Reply{Stream: []byte("data: {\"choices\":[{\"delta\":{\"content\":\"x\"}}]}\n\n"), Split: 1}, model.IncompleteStream, "x", true},
+		"raw, cut":  {scripted.Reply{Stream: []byte("data: {\"choices\":[{\"del"), CloseAfterText: true}, model.IncompleteStream, "", true},
+		"closed":    {scripted.Reply{Close: true}, model.Unreachable, "", false},
+		"empty":     {scripted.Reply{Stream: []byte(": keepalive\n\n")}, model.IncompleteStream, "", false},
+		"refused":   {scripted.Reply{HTTP: 429, Body: []byte(`{"error":{"message":"slow down"}}`), Headers: map[string]string{"Retry-After": "3"}}, model.RateLimited, "", false},
+		"plain":     {scripted.Reply{HTTP: 500, Body: []byte(`"broken"`)}, model.UpstreamError, "", false},
+		"exhausted": {scripted.Reply{Text: "one"}, model.InvalidRequest, "", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -101,8 +105,8 @@ func TestBrokenReplies(t *testing.T) {
 				_, err = ask(t, client, true, user("go"))
 			}
 			var failed *model.Error
-			if !errors.As(err, &failed) || failed.Kind != c.kind || failed.Partial != c.partial {
-				t.Errorf("got %+v, want %s with partial %q", err, c.kind, c.partial)
+			if !errors.As(err, &failed) || failed.Kind != c.kind || failed.Partial != c.partial || failed.Begun != c.begun {
+				t.Errorf("got %+v, want %s with partial %q, begun %v", failed, c.kind, c.partial, c.begun)
 			}
 		})
 	}
@@ -192,12 +196,16 @@ func TestLoad(t *testing.T) {
 	files := fstest.MapFS{"s.sse": {Data: []byte("data: [DONE]\n\n")}}
 	scripts, err := scripted.Load(strings.NewReader(`[
 		{"calls": [["c1","read_file",{"path": "a"}], ["c2","x","{bro"]], "usage": [1, 2], "cost": 5, "delay_ms": 7},
+		{"http": 429, "headers": {"Retry-After": "7"}, "cached": [1, 0]}, {"close": true}, {"hang": true},
 		{"stream": "s.sse"}, {"http": 503, "body": {"error": "x"}}, {"text": "t", "hang_after_text": true}]`), files)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := scripts[0].Replies
-	if len(r) != 4 || r[0].Calls[0].Arguments != `{"path":"a"}` || r[0].Calls[1].Arguments != "{bro" || string(r[1].Stream) != "data: [DONE]\n\n" ||
+	if len(r) != 7 || r[1].Headers["Retry-After"] != "7" || r[1].Cached[0] != 1 || !r[2].Close || !r[3].Hang {
+		t.Errorf("got %+v", r)
+	}
+	if r = append(r[:1:1], r[4:]...); r[0].Calls[0].Arguments != `{"path":"a"}` || r[0].Calls[1].Arguments != "{bro" || string(r[1].Stream) != "data: [DONE]\n\n" ||
 		r[2].HTTP != 503 || !r[3].HangAfterText || *r[0].Cost != 5 || r[0].DelayMS != 7 {
 		t.Errorf("got %+v", r)
 	}
