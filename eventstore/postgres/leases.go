@@ -139,8 +139,9 @@ func (s *Store) Claimable(ctx context.Context, after int64, limit int) ([]events
 
 // Workers returns the workers whose leases hold, by node.
 func (s *Store) Workers(ctx context.Context) ([]eventstore.LiveWorker, error) {
+	var out []eventstore.LiveWorker
 	rows, _ := s.leaser.Query(ctx, s.sql.workers) // a failed query fails when its rows are read
-	out, err := pgx.CollectRows(rows, pgx.RowToStructByPos[eventstore.LiveWorker])
+	out, err := pgx.AppendRows(out, rows, pgx.RowToStructByPos[eventstore.LiveWorker])
 	if err != nil {
 		return nil, fmt.Errorf("read workers: %w", s.closedOr(err))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"go.uber.org/goleak"
@@ -42,6 +43,11 @@ func TestStore(t *testing.T) {
 					t.Fatal(err)
 				}
 				return s
+			},
+			Pass: func(t *testing.T, d time.Duration) {
+				t.Helper()
+				mustExec(t, url, migrations.Rename(fmt.Sprintf(`UPDATE hecate_workers SET expires_at = expires_at - interval '%d microseconds';
+					UPDATE hecate_open_work SET claimed_at = claimed_at - interval '%[1]d microseconds'`, d.Microseconds()), prefix))
 			},
 			Exec: func(t *testing.T, sql string) error { return behind(t, url, migrations.Rename(sql, prefix)) },
 			Forge: func(t *testing.T, sql string) {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,25 +31,36 @@ func TestFile(t *testing.T) {
 
 func TestMemory(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) storetest.Log {
-		return storetest.Log{Open: func(t *testing.T) eventstore.Store {
+		var passed hours
+		return storetest.Log{Pass: passed.pass, Open: func(t *testing.T) eventstore.Store {
 			s, err := sqlite.OpenMemory(context.Background())
 			if err != nil {
 				t.Fatal(err)
 			}
+			s.SetLeaseClock(passed.now)
 			return s
 		}}
 	})
 }
 
+// hours is a clock that the test puts forward.
+type hours struct{ atomic.Int64 }
+
+func (h *hours) pass(_ *testing.T, d time.Duration) { h.Add(int64(d)) }
+func (h *hours) now() time.Time                     { return time.Now().Add(time.Duration(h.Load())) }
+
 func fileLog(path string) storetest.Log {
+	var passed hours
 	return storetest.Log{
 		Durable: true,
+		Pass:    passed.pass,
 		Open: func(t *testing.T) eventstore.Store {
 			t.Helper()
-			s, err := openAt(path)
+			s, err := sqlite.Open(context.Background(), sqlite.Options{Path: path})
 			if err != nil {
 				t.Fatal(err)
 			}
+			s.SetLeaseClock(passed.now)
 			return s
 		},
 		Exec: func(t *testing.T, query string) error {

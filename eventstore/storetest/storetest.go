@@ -28,6 +28,8 @@ type Log struct {
 	Durable bool
 	// Shared says that several stores may have the log open at once.
 	Shared bool
+	// Pass lets so much time pass for the leases of the log.
+	Pass func(t *testing.T, d time.Duration)
 	// Exec runs SQL behind the store's back; nil where there is no other way in.
 	Exec func(t *testing.T, sql string) error
 	// Forge does the same as somebody would who owns the database: without triggers.
@@ -57,6 +59,22 @@ func Run(t *testing.T, newLog func(t *testing.T) Log) {
 		"close while waiting":                testCloseWhileWaiting,
 		"close while appending":              testCloseWhileAppending,
 		"a cancelled append":                 testCancel,
+		"leases":                             testLeases,
+		"a short lease":                      testShortLease,
+		"bad workers":                        testBadWorkers,
+		"claims":                             testClaims,
+		"take over":                          testTakeOver,
+		"a node comes back":                  testNodeComesBack,
+		"the bound of claims":                testClaimBound,
+		"claimable pages":                    testClaimablePages,
+		"work stats":                         testWorkStats,
+		"fencing":                            testFencing,
+		"a claim ends":                       testClaimEnds,
+		"a repeated append after the claim":  testRepeatAfterClaim,
+		"a close among appends":              testCloseAmongAppends,
+		"one of many claimers wins":          testClaimRace,
+		"a zombie":                           testZombie,
+		"any order of lease operations":      testLeaseModel,
 	}
 	for name, test := range always {
 		t.Run(name, func(t *testing.T) { test(t, newLog(t)) })
@@ -64,6 +82,7 @@ func Run(t *testing.T, newLog func(t *testing.T) Log) {
 	can := newLog(t)
 	if can.Durable {
 		t.Run("open again", func(t *testing.T) { testReopen(t, newLog(t)) })
+		t.Run("epochs grow", func(t *testing.T) { testEpochsGrow(t, newLog(t)) })
 	}
 	if can.Exec != nil {
 		t.Run("the database refuses changes", func(t *testing.T) { testImmutable(t, newLog(t)) })

@@ -109,8 +109,14 @@ func testCloseWhileWaiting(t *testing.T, l Log) {
 	_, allErr := s.ReadAll(ctx, 0, 1)
 	_, blobErr := s.Blob(ctx, "00")
 	_, workErr := s.OpenWork(ctx, 0, 1)
+	_, claimErr := s.Claim(ctx, "w1", "run-1", 0)
+	_, claimableErr := s.Claimable(ctx, 0, 1)
+	_, workersErr := s.Workers(ctx)
+	_, statsErr := s.WorkStats(ctx)
 	for what, err := range map[string]error{
 		"append": appendErr, "read stream": streamErr, "read all": allErr, "blob": blobErr, "open work": workErr, "wait": s.Wait(ctx, 0),
+		"register": s.Register(ctx, worker("w1")), "renew": s.Renew(ctx, "w1"), "release": s.Release(ctx, "w1"), "unclaim": s.Unclaim(ctx, "w1", "run-1"),
+		"claim": claimErr, "claimable": claimableErr, "workers": workersErr, "work stats": statsErr,
 	} {
 		if !errors.Is(err, eventstore.ErrClosed) {
 			t.Errorf("%s on a closed log: %v, want ErrClosed", what, err)
