@@ -35,6 +35,7 @@ func Story(t testing.TB, store eventstore.Store) {
 		Data: map[string]any{"note": "line\u2028one\r\ndata: x", "build": json.Number("9007199254740993"), "ratio": json.Number("1.50")},
 	})
 	Append(t, store, "task-"+TaskID, task.RunClosed{RunID: RunID, Status: "completed"}, task.BudgetRaised{MicroUSD: 5000})
+	Append(t, store, "run-"+RunID, storyAgain()...)
 }
 
 func storyOpening() []event.Payload {
@@ -132,5 +133,28 @@ func storyEnd() []event.Payload {
 		run.Failed{Code: "run_failed", Message: "exit status 7", Reason: "tool_failed"},
 		run.Cancelled{By: "operator", Reason: "run cancelled: enough"},
 		run.TaskUpdated{},
+	}
+}
+
+// storyAgain is what happens when a run goes on from an earlier one, or elsewhere.
+func storyAgain() []event.Payload {
+	return []event.Payload{
+		run.Claimed{NodeID: "runtime_1", Instance: "instance_1", Epoch: 3, Reach: "workspaces_1", LeaseMS: 30000},
+		run.ResumedFrom{FromRunID: "run_1", Reason: "again", FromSequence: 17, PriorMicroUSD: 12},
+		run.ConversationInherited{
+			FromRunID: "run_1", Segments: []run.Segment{{RunID: "run_1", Versions: []int64{4, 6}}},
+			Pending: &run.Pending{RunID: "run_1", ModelCallIndex: 1, FinishReason: "tool_calls", Calls: []run.ToolCall{
+				{ID: "c1", Name: "shell_exec", Arguments: event.NewText(Long)},
+			}},
+			Messages: []run.Message{{Role: run.RoleUser, Content: event.NewText(Long)}},
+			Notes:    []run.Message{{Role: run.RoleUser, Content: event.NewText("c1 was done")}},
+		},
+		run.Warned{Code: run.WarnCeilingUnenforceable, Message: "the price of model m is not known"},
+		run.ModelCallRetrying{
+			ModelCallIndex: 1, StepID: "step_1", Attempt: 1, Provider: "p", Model: "m", Kind: "overloaded",
+			Message: "upstream error (529/overloaded_error): busy", WaitMS: 200, NextProvider: "q", NextModel: "n",
+		},
+		run.OutcomeStated{ModelCallIndex: 1, ToolCallID: "c1", ToolName: "shell_exec", StepID: "step_2", Done: true, Note: event.NewText(Long), By: "operator"},
+		run.OutcomeStated{ModelCallIndex: 1, ToolCallID: "c2", ToolName: "shell_exec", StepID: "step_3", By: "operator"},
 	}
 }

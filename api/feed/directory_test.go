@@ -119,14 +119,14 @@ func TestDeletedWhileTheHubRests(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- h.Run(ctx) }()
-	before := h.After(0)
+	before := h.After(0, nil)
 	defer h.Open()()
 	<-before.Changed
-	head := h.After(0).Head
+	head := h.After(0, nil).Head
 	apitest.Append(t, log, "run-0", run.TaskUpdated{})
 	apitest.Append(t, log, "run-1", run.TaskUpdated{})
-	news := h.After(head)
-	for ; len(news.Items) == 0; news = h.After(head) {
+	news := h.After(head, nil)
+	for ; len(news.Items) == 0; news = h.After(head, nil) {
 		<-news.Changed
 	}
 	if len(news.Items) != 1 || news.Items[0].TaskID != "1" {

@@ -43,10 +43,14 @@ type Item struct {
 	RunID    string
 	Type     string
 
+	record eventstore.Record
 	frame  []byte // the whole frame of the cross-run stream
 	json   []byte // the envelope within frame
 	hidden atomic.Bool
 }
+
+// size is about how many bytes of memory the item holds.
+func (i *Item) size() int { return len(i.frame) + len(i.record.Data) }
 
 // JSON is the public envelope. Nobody may change it.
 func (i *Item) JSON() []byte { return i.json }
@@ -87,7 +91,7 @@ func newItem(r *eventstore.Record, taskID, runID, typ string, data json.RawMessa
 	frame = append(frame, body...)
 	to := len(frame)
 	frame = append(frame, tail...)
-	return &Item{Sequence: r.Position, TaskID: taskID, RunID: runID, Type: typ, frame: frame, json: frame[from:to:to]}, nil
+	return &Item{Sequence: r.Position, TaskID: taskID, RunID: runID, Type: typ, record: *r, frame: frame, json: frame[from:to:to]}, nil
 }
 
 func formatTime(t time.Time) string { return projections.FormatTime(t) }

@@ -22,7 +22,24 @@ func (r *Reader) Follow(runID string) *Follower {
 	return &Follower{log: r.log, streams: [2]string{"run-" + runID, "external-" + runID}}
 }
 
-// Next returns the next records; none if there are no more yet.
+// Take returns the run's records among items of a hub that follow on what was returned
+// before, without asking the log. ok is false if one is missing between: use Next.
+func (f *Follower) Take(items []*Item) (records []eventstore.Record, ok bool) {
+	for _, item := range items {
+		i := slices.Index(f.streams[:], item.record.Stream)
+		switch {
+		case i < 0 || item.record.Version <= f.versions[i]:
+			continue
+		case item.record.Version > f.versions[i]+1:
+			return records, false
+		}
+		f.versions[i]++
+		records = append(records, item.record)
+	}
+	return records, true
+}
+
+// Next reads the next records; none if there are no more yet.
 func (f *Follower) Next(ctx context.Context) ([]eventstore.Record, error) {
 	bound, err := f.log.Head(ctx) // see merge
 	if err != nil {

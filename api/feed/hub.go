@@ -4,91 +4,65 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sort"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"hecate/eventstore"
 )
 
-// Limits of what a hub keeps for streams that keep up. A slower one reads from the
-// log until it has caught up.
 const (
-	itemsMax = 8192
-	bytesMax = 16 << 20
 	retryGap = 200 * time.Millisecond // after a failed read of the log
 
 	// Waking all streams costs time for each. News that follows shortly on other news
 	// waits this long per stream, so that many streams get larger pieces, not later ones.
 	gapPerStream = 50 * time.Microsecond
 	gapMax       = 100 * time.Millisecond
+
+	// Streams that catch up read the log at the same time up to this many. When all
+	// clients come back at once, those that are up to date must not wait for them.
+	pagesMax = 8
 )
 
 // Hub follows the log once for all open streams, and encodes every event once. It
 // rests while there are no streams.
 type Hub struct {
-	reader *Reader
-	logger *slog.Logger
+	backlog
 
-	mu      sync.Mutex
-	streams int
+	reader  *Reader
+	logger  *slog.Logger
+	streams atomic.Int64
 	wanted  chan struct{} // holds a token when a stream was opened
-	items   []*Item       // all public events after base, up to head
-	base    int64
-	head    int64
-	bytes   int
-	changed chan struct{} // closed and replaced when there is news
-	closed  bool
+	pages   chan struct{} // holds a token for every page that is read
 }
 
 // NewHub returns a hub that reads through r.
 func NewHub(r *Reader, logger *slog.Logger) *Hub {
-	return &Hub{reader: r, logger: logger, wanted: make(chan struct{}, 1), changed: make(chan struct{})}
+	return &Hub{
+		backlog: backlog{changed: make(chan struct{})},
+		reader:  r, logger: logger, wanted: make(chan struct{}, 1), pages: make(chan struct{}, pagesMax),
+	}
 }
 
-// Open announces a stream; the hub follows the log until done is called.
+// Open announces a stream; the hub follows the log until done is called, once.
 func (h *Hub) Open() (done func()) {
-	h.mu.Lock()
-	h.streams++
-	h.mu.Unlock()
+	h.streams.Add(1)
 	select {
 	case h.wanted <- struct{}{}:
 	default:
 	}
-	return sync.OnceFunc(func() {
-		h.mu.Lock()
-		h.streams--
-		h.mu.Unlock()
-	})
-}
-
-// News is what a hub has for a stream.
-type News struct {
-	Items   []*Item         // the events after the asked position, in order
-	Head    int64           // up to here
-	Changed <-chan struct{} // closed when there is more
-	Behind  bool            // the hub no longer, or not yet, has what was asked for: read the log
-	Closed  bool            // the server stops
-}
-
-// After returns the events after a position.
-func (h *Hub) After(position int64) News {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	n := News{Head: h.head, Changed: h.changed, Closed: h.closed, Behind: position < h.base}
-	if n.Behind {
-		return n
-	}
-	from := sort.Search(len(h.items), func(i int) bool { return h.items[i].Sequence > position })
-	n.Items = h.items[from:len(h.items):len(h.items)]
-	n.Head = max(n.Head, position)
-	return n
+	return func() { h.streams.Add(-1) }
 }
 
 // Page reads events from the log for a stream that is behind: those that f chooses
-// after a position, and the position up to which it looked.
+// after a position, one piece of them, and the position up to which it looked.
 func (h *Hub) Page(ctx context.Context, after int64, f Filter) ([]*Item, int64, error) {
-	return h.reader.page(ctx, newPresenter(h.reader.log), after, f)
+	select {
+	case h.pages <- struct{}{}:
+	case <-ctx.Done():
+		return nil, after, ctx.Err()
+	}
+	defer func() { <-h.pages }()
+	return h.reader.page(ctx, after, f)
 }
 
 // Run follows the log while there are streams, until ctx ends. Then it ends all
@@ -101,46 +75,36 @@ func (h *Hub) Run(ctx context.Context) error {
 			return nil
 		case <-h.wanted:
 		}
-		if err := h.follow(ctx); err != nil {
-			return err
-		}
+		h.follow(ctx)
 	}
 }
 
 // follow starts at the present head and goes on as long as somebody listens.
-func (h *Hub) follow(ctx context.Context) error {
+func (h *Hub) follow(ctx context.Context) {
 	p := newPresenter(h.reader.log)
 	started := false
-	for h.listening() {
+	for h.streams.Load() > 0 {
 		var err error
 		if !started {
-			err = h.restart(ctx)
+			err = h.begin(ctx)
 			started = err == nil
 		} else {
 			err = h.step(ctx, p)
 		}
+		gap := min(time.Duration(h.streams.Load())*gapPerStream, gapMax)
 		switch {
-		case err == nil:
-			if !sleep(ctx, h.gap()) {
-				return nil
-			}
 		case ctx.Err() != nil, errors.Is(err, eventstore.ErrClosed):
-			return nil
-		default:
+			return
+		case err != nil:
 			h.logger.ErrorContext(ctx, "event feed: read the log", "error", err)
-			if !sleep(ctx, retryGap) {
-				return nil
-			}
+			gap = retryGap
+		}
+		if !sleep(ctx, gap) {
+			return
 		}
 	}
-	return nil
-}
-
-// gap is how long news waits after other news.
-func (h *Hub) gap() time.Duration {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return min(time.Duration(h.streams)*gapPerStream, gapMax)
+	// Nobody hides what is kept from now on when its task is deleted.
+	h.restart(h.head)
 }
 
 // sleep returns false if ctx ended first.
@@ -155,14 +119,8 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (h *Hub) listening() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.streams > 0
-}
-
-// restart forgets what was kept before a rest and begins at the newest record.
-func (h *Hub) restart(ctx context.Context) error {
+// begin places the hub at the newest record. What is older is not its business.
+func (h *Hub) begin(ctx context.Context) error {
 	head, err := h.reader.log.Head(ctx)
 	if err != nil {
 		return err
@@ -170,10 +128,7 @@ func (h *Hub) restart(ctx context.Context) error {
 	if err := h.reader.dir.deleted.catchUp(ctx); err != nil { // later deletions pass by here
 		return err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.items, h.bytes, h.base, h.head = nil, 0, head, head
-	h.wake()
+	h.restart(head)
 	return nil
 }
 
@@ -183,10 +138,11 @@ func (h *Hub) step(ctx context.Context, p *presenter) error {
 		return err
 	}
 	records, err := h.reader.log.ReadAll(ctx, h.head, pageMax)
-	if err != nil || len(records) == 0 {
+	if err != nil {
 		return err
 	}
 	var items []*Item
+	bytes := 0
 	for i := range records {
 		r := &records[i]
 		if id, ok := deletedBy(r); ok {
@@ -198,57 +154,17 @@ func (h *Hub) step(ctx context.Context, p *presenter) error {
 		if err != nil {
 			return err
 		}
-		if item != nil {
-			items = append(items, item)
+		if item == nil {
+			continue
+		}
+		items = append(items, item)
+		if bytes += item.size(); bytes >= pieceBytes { // a page of large texts is handed out as it comes
+			h.push(items, r.Position)
+			items, bytes = nil, 0
 		}
 	}
-	h.push(items, records[len(records)-1].Position)
+	if n := len(records); n > 0 {
+		h.push(items, records[n-1].Position)
+	}
 	return nil
-}
-
-// push adds events and wakes the streams.
-func (h *Hub) push(items []*Item, head int64) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	// Growing copies into a new array, so slices that streams hold stay as they are.
-	h.items = append(h.items, items...)
-	for _, i := range items {
-		h.bytes += len(i.frame)
-	}
-	drop := 0
-	for len(h.items)-drop > itemsMax || h.bytes > bytesMax && drop < len(h.items) {
-		h.bytes -= len(h.items[drop].frame)
-		h.base = h.items[drop].Sequence
-		drop++
-	}
-	h.items = h.items[drop:]
-	h.head = head
-	if len(items) > 0 {
-		h.wake()
-	}
-}
-
-// hide takes the events of a deleted task away from streams that have not sent them.
-func (h *Hub) hide(taskID string, pending []*Item) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for _, list := range [][]*Item{h.items, pending} {
-		for _, i := range list {
-			if i.TaskID == taskID {
-				i.hidden.Store(true)
-			}
-		}
-	}
-}
-
-func (h *Hub) wake() {
-	close(h.changed)
-	h.changed = make(chan struct{})
-}
-
-func (h *Hub) close() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.closed = true
-	h.wake()
 }

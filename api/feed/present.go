@@ -37,6 +37,7 @@ var rewritten = map[string]bool{
 	run.ModelCallCompleted{}.EventType():    true,
 	run.ModelCallFailed{}.EventType():       true,
 	run.ConversationSeeded{}.EventType():    true,
+	run.ConversationInherited{}.EventType(): true,
 	run.ModelResponseRecorded{}.EventType(): true,
 	run.AssistantText{}.EventType():         true,
 	run.ToolCallProposed{}.EventType():      true,
@@ -47,6 +48,7 @@ var rewritten = map[string]bool{
 	run.DispatchSettled{}.EventType():       true,
 	run.ArtifactRecorded{}.EventType():      true,
 	run.ApprovalRequested{}.EventType():     true,
+	run.OutcomeStated{}.EventType():         true,
 }
 
 // presenter turns records into items. It is used by one goroutine at a time.
@@ -106,6 +108,8 @@ func (p *presenter) show(ctx context.Context, r *eventstore.Record, payload even
 		return callFailed(e), nil
 	case run.ConversationSeeded:
 		return map[string]int{"messages": len(e.Messages)}, nil
+	case run.ConversationInherited:
+		return inherited{e.FromRunID, len(e.Messages)}, nil
 	case run.ModelResponseRecorded:
 		return responseRecorded(e), nil
 	case run.AssistantText, run.ToolCallProposed, run.FinalAnswer:
@@ -123,6 +127,8 @@ func (p *presenter) show(ctx context.Context, r *eventstore.Record, payload even
 	case run.ApprovalRequested:
 		e.Summary, e.SummaryIncomplete = nil, false // shown with the approval only
 		return e, nil
+	case run.OutcomeStated:
+		return outcomeStated(e), nil
 	}
 	return payload, nil
 }

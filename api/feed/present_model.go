@@ -35,6 +35,12 @@ func callFailed(e run.ModelCallFailed) failedCall {
 	return failedCall{ModelCallFailed: e, Partial: partial}
 }
 
+// inherited leaves out what the conversation of the run shows.
+type inherited struct {
+	FromRunID string `json:"from_run_id"`
+	Messages  int    `json:"messages"` // those that follow the inherited ones
+}
+
 // response says that an answer is there. Its text and calls follow in assistant.*
 // events; every text is shown once.
 type response struct {

@@ -76,3 +76,13 @@ type recordedArtifact struct {
 func artifactRecorded(e run.ArtifactRecorded) recordedArtifact {
 	return recordedArtifact{ArtifactRecorded: e, SizeBytes: e.Content.Len()}
 }
+
+type statement struct {
+	run.OutcomeStated
+	Note string `json:"note,omitempty"`
+}
+
+func outcomeStated(e run.OutcomeStated) statement {
+	note, _ := text(e.Note)
+	return statement{OutcomeStated: e, Note: note}
+}

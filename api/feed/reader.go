@@ -2,8 +2,10 @@ package feed
 
 import (
 	"context"
+	"math"
 	"slices"
 
+	"hecate/domain/fault"
 	"hecate/eventstore"
 )
 
@@ -40,7 +42,21 @@ func (r *Reader) Run(ctx context.Context, runID string, after int64, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	return r.items(ctx, newPresenter(r.log), records, Filter{})
+	items, _, err := r.items(ctx, newPresenter(r.log), records, Filter{}, math.MaxInt)
+	return items, err
+}
+
+// Check refuses a cursor beyond the newest event. It comes from another log, or from
+// this one before it was set back, and what is appended up to it would be skipped.
+func (r *Reader) Check(ctx context.Context, name string, cursor int64) error {
+	if cursor == 0 {
+		return nil
+	}
+	head, err := r.log.Head(ctx)
+	if err != nil || cursor <= head {
+		return err
+	}
+	return fault.Invalid("invalid_request", "%s %d is beyond the newest event, %d: it is not a cursor of this log; read again from the start", name, cursor, head)
 }
 
 // List returns up to limit events that f chooses after a sequence, in order.
@@ -66,7 +82,7 @@ func (r *Reader) List(ctx context.Context, after int64, limit int, f Filter) ([]
 			break
 		}
 		after = records[len(records)-1].Position
-		items, err := r.items(ctx, p, records, f)
+		items, _, err := r.items(ctx, p, records, f, math.MaxInt)
 		if err != nil {
 			return nil, err
 		}
@@ -75,33 +91,42 @@ func (r *Reader) List(ctx context.Context, after int64, limit int, f Filter) ([]
 	return out[:min(len(out), limit)], nil
 }
 
-// page reads one page of the log after a position. It returns the events that f
-// chooses and the position up to which it looked.
-func (r *Reader) page(ctx context.Context, p *presenter, after int64, f Filter) ([]*Item, int64, error) {
+// page reads one page of the log after a position, or a piece of it. It returns the
+// events that f chooses and the position up to which it looked.
+func (r *Reader) page(ctx context.Context, after int64, f Filter) ([]*Item, int64, error) {
 	records, err := r.log.ReadAll(ctx, after, pageMax)
 	if err != nil || len(records) == 0 {
 		return nil, after, err
 	}
-	items, err := r.items(ctx, p, records, f)
-	return items, records[len(records)-1].Position, err
+	items, looked, err := r.items(ctx, newPresenter(r.log), records, f, pieceBytes)
+	if err != nil {
+		return nil, after, err
+	}
+	return items, records[looked-1].Position, nil
 }
 
-// items presents those of the records that are public and that f chooses.
-func (r *Reader) items(ctx context.Context, p *presenter, records []eventstore.Record, f Filter) ([]*Item, error) {
+// items presents those of the records that are public and that f chooses, until they
+// have so many bytes. It also returns how many records it looked at.
+func (r *Reader) items(ctx context.Context, p *presenter, records []eventstore.Record, f Filter, bytesMax int) ([]*Item, int, error) {
 	if err := r.dir.deleted.catchUp(ctx); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	out := make([]*Item, 0, len(records))
+	out := make([]*Item, 0, min(len(records), pageMax))
+	bytes := 0
 	for i := range records {
 		item, err := r.item(ctx, p, &records[i], f)
 		if err != nil {
-			return nil, err
+			return nil, 0, err
 		}
-		if item != nil {
-			out = append(out, item)
+		if item == nil {
+			continue
+		}
+		out = append(out, item)
+		if bytes += len(item.frame); bytes >= bytesMax {
+			return out, i + 1, nil
 		}
 	}
-	return out, nil
+	return out, len(records), nil
 }
 
 // item returns nil for what is not public, not chosen or deleted.

@@ -34,14 +34,15 @@ func text(t event.Text) (readable, exact string) {
 	return strings.ToValidUTF8(s, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(s))
 }
 
-// decoded reads the payload of a record with its texts. A text that was erased
-// reads as empty. A payload that cannot be read comes back as event.Unknown, so that
-// one bad record stops nobody; err is for a log that cannot be read at all.
+// decoded reads the payload of a record with its texts. A text that was erased or
+// tampered with reads as empty. A payload that cannot be read comes back as
+// event.Unknown, so that one bad record stops nobody; err is for a log that cannot be
+// read at all.
 func decoded(ctx context.Context, log Log, r *eventstore.Record) (event.Payload, error) {
 	var failed error
 	p, err := event.Decode(r.Type, r.Schema, r.Data, func(ref event.Ref) ([]byte, error) {
 		b, err := log.Blob(ctx, ref.Digest)
-		if errors.Is(err, eventstore.ErrNotFound) {
+		if errors.Is(err, eventstore.ErrNotFound) || errors.Is(err, eventstore.ErrTampered) {
 			return nil, nil
 		}
 		failed = err

@@ -20,7 +20,7 @@ import (
 // one of many clients, which share the machine with the server.
 func BenchmarkFanOut(b *testing.B) {
 	for _, clients := range []int{100, 1000} {
-		for _, perSecond := range []int{50, 500} {
+		for _, perSecond := range []int{50, 200, 500} {
 			b.Run(fmt.Sprintf("clients=%d/rate=%d", clients, perSecond), func(b *testing.B) { fanOut(b, clients, perSecond) })
 		}
 	}

@@ -24,17 +24,19 @@ type Events struct {
 
 // Serve sends the events that f chooses after a sequence, until the client leaves or
 // the server stops.
-func (e *Events) Serve(ctx context.Context, w http.ResponseWriter, after int64, f feed.Filter) {
-	done := e.Hub.Open()
-	defer done()
-	out, err := open(w, hello)
+func (e *Events) Serve(w http.ResponseWriter, r *http.Request, after int64, f feed.Filter) {
+	out, err := open(w, r, hello)
 	if err != nil {
 		return
 	}
+	defer out.close()
+	defer e.Hub.Open()()
+	ctx := r.Context()
 	beat := time.NewTimer(beatGap)
 	defer beat.Stop()
+	var piece []*feed.Item
 	for {
-		news := e.Hub.After(after)
+		news := e.Hub.After(after, piece[:0])
 		if news.Closed || ctx.Err() != nil {
 			return
 		}
@@ -48,6 +50,8 @@ func (e *Events) Serve(ctx context.Context, w http.ResponseWriter, after int64, 
 		if out.sendItems(items, f) != nil || out.beat(heartbeat) != nil {
 			return
 		}
+		piece = news.Items
+		clear(piece)
 		if after < upTo {
 			after = upTo
 			continue
@@ -55,7 +59,6 @@ func (e *Events) Serve(ctx context.Context, w http.ResponseWriter, after int64, 
 		beat.Reset(out.untilBeat())
 		select {
 		case <-ctx.Done():
-			return
 		case <-news.Changed:
 		case <-beat.C:
 		}
@@ -71,16 +74,20 @@ func (e *Events) giveUp(ctx context.Context, out *writer, err error) {
 	_ = out.send([]byte(failed)) // nobody else to tell
 }
 
-// sendItems sends those of the items that f chooses, as one write.
+// sendItems sends those of the items that f chooses.
 func (s *writer) sendItems(items []*feed.Item, f feed.Filter) error {
-	var frames [][]byte
+	some := false
 	for _, i := range items {
-		if f.Match(i) {
-			frames = append(frames, i.Frame())
+		if !f.Match(i) {
+			continue
 		}
+		if err := s.write(i.Frame()); err != nil {
+			return err
+		}
+		some = true
 	}
-	if len(frames) == 0 {
+	if !some {
 		return nil
 	}
-	return s.send(frames...)
+	return s.flush()
 }

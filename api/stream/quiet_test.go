@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -42,7 +43,7 @@ func TestQuietStreamBeats(t *testing.T) {
 		wg.Go(func() { _ = hub.Run(ctx) })
 		out := &recorder{header: http.Header{}}
 		e := stream.Events{Hub: hub, Log: slog.New(slog.DiscardHandler)}
-		e.Serve(ctx, out, 0, feed.Filter{})
+		e.Serve(out, httptest.NewRequest("GET", "/", nil).WithContext(ctx), 0, feed.Filter{})
 		wg.Wait()
 		if want := ": ok\n\n" + strings.Repeat(": heartbeat\n\n", 4); out.text.String() != want {
 			t.Errorf("%q", out.text.String())

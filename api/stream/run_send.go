@@ -7,125 +7,83 @@ import (
 	"strconv"
 	"time"
 
+	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/projections"
-	"hecate/projections/activity"
 	"hecate/projections/runs"
 )
 
-// drain sends a frame for every event that the client does not have.
-func (c *runClient) drain(ctx context.Context) error {
-	for {
-		records, err := c.records.Next(ctx)
-		if err != nil || len(records) == 0 {
-			return err
-		}
-		if err := c.sendEvents(ctx, records); err != nil {
-			return err
-		}
-	}
-}
-
+// sendEvents folds records and sends a frame for each that the client does not have.
 func (c *runClient) sendEvents(ctx context.Context, records []eventstore.Record) error {
-	last := records[len(records)-1].Position
 	var now projections.Run
-	if last > c.after {
-		c.ready(ctx, last)
+	if n := len(records); n > 0 && records[n-1].Position > c.after {
 		var err error
-		if now, err = c.Views.Run(ctx, c.taskID, c.fold.id); err != nil {
+		if now, err = c.runAt(ctx, records[n-1].Position); err != nil {
 			return err
 		}
 	}
-	var frames [][]byte
+	some := false
 	for i := range records {
 		r := &records[i]
 		c.fold.apply(r)
 		if r.Position <= c.after {
 			continue
 		}
-		f := Frame{Sequence: r.Position, EventType: typeOf(r), Run: c.fold.asOf(now), ModelCall: modelCall(r)}
+		f := Frame{Sequence: r.Position, EventType: typeOf(r), State: State{Run: c.fold.asOf(now)}, ModelCall: modelCall(r)}
 		f.Terminal = c.fold.status.Terminal()
-		c.sawEnd = c.sawEnd || r.Position == c.fold.ended
 		b, err := encode("snapshot", f)
 		if err != nil {
 			return err
 		}
-		frames = append(frames, b)
+		if err := c.sent(c.out.write(b)); err != nil {
+			return err
+		}
+		some, c.after = true, r.Position
+		c.sawEnd = c.sawEnd || r.Position == c.fold.ended
+		c.urgent = c.urgent || urgent[r.Type]
 	}
-	if len(frames) == 0 {
+	if !some {
 		return nil
 	}
-	c.after = last
-	return c.sent(c.out.send(frames...))
+	c.dirty = true
+	return c.sent(c.out.flush())
 }
 
-// live sends a picture if something changed and the last one is old enough.
-func (c *runClient) live(ctx context.Context) error {
-	if !c.dirty || time.Since(c.taken) < c.liveGap {
-		return nil
-	}
-	began := time.Now()
-	version := c.progressVersion()
-	f, err := c.frame(ctx, "snapshot")
-	if err != nil {
-		return err
-	}
-	b, err := encode("snapshot", f)
-	if err != nil {
-		return err
-	}
-	err = c.sent(c.out.send(b))
-	c.dirty, c.taken, c.partial = false, time.Now(), version
-	// A long run's picture is large. What it costs bounds how often it is taken.
-	c.liveGap = max(liveGapMin, 4*time.Since(began))
-	return err
+// urgent are the events whose consequences a person waits for.
+var urgent = map[string]bool{
+	run.ApprovalRequested{}.EventType(): true,
+	run.ApprovalResolved{}.EventType():  true,
+	run.AwaitingApproval{}.EventType():  true,
 }
 
-// end sends the last picture twice: once more as done.
+// end sends the last picture twice: once more as done. If the read models do not get
+// there in time it is the bare run: steps and approvals that are out of date would
+// contradict it.
 func (c *runClient) end(ctx context.Context) error {
 	cause := "snapshot"
 	if c.sawEnd {
 		cause = c.fold.endType
 	}
-	f, err := c.frame(ctx, cause)
+	last := c.picture
+	if !c.ready(ctx, c.fold.position) {
+		last = c.bare
+	}
+	p, err := last(ctx)
 	if err != nil {
 		return err
 	}
-	f.Terminal = true
-	snapshot, err := encode("snapshot", f)
-	if err != nil {
+	if err := c.sendPicture("snapshot", cause, p); err != nil {
 		return err
 	}
-	done, err := encode("done", f)
-	if err != nil {
-		return err
-	}
-	return c.sent(c.out.send(snapshot, done))
+	return c.sendPicture("done", cause, p)
 }
 
-// frame is the run as it is now.
-func (c *runClient) frame(ctx context.Context, cause string) (Frame, error) {
-	p, err := c.picture(ctx, c.fold.position)
+func (c *runClient) bare(ctx context.Context) (*picture, error) {
+	r, err := c.Views.Run(ctx, c.taskID, c.fold.id)
 	if err != nil {
-		return Frame{}, err
+		return nil, err
 	}
-	f := Frame{
-		Sequence: max(c.after, c.fold.position), EventType: cause, Run: c.fold.asOf(p.Run),
-		Steps: p.Steps, Artifacts: p.Artifacts, Approvals: p.Approvals,
-	}
-	f.Activity = activity.Of(f.Run, f.Steps, f.Artifacts, f.Approvals)
-	return f, nil
-}
-
-// picture asks the read models once they show a position. If they do not get there,
-// the picture is the bare run: steps and approvals that are out of date would
-// contradict it.
-func (c *runClient) picture(ctx context.Context, position int64) (runs.Snapshot, error) {
-	if !c.ready(ctx, position) {
-		r, err := c.Views.Run(ctx, c.taskID, c.fold.id)
-		return runs.Snapshot{Run: r}, err
-	}
-	return c.Views.Snapshot(ctx, c.taskID, c.fold.id, true)
+	return c.paint(time.Now(), State{Run: c.fold.asOf(r)})
 }
 
 // ready waits for the read models, within limits.
@@ -135,18 +93,22 @@ func (c *runClient) ready(ctx context.Context, position int64) bool {
 	return c.Models.WaitFor(ctx, position, runs.Name) == nil
 }
 
+// What stands around the data of a frame.
+const (
+	frameData = "\ndata: {\"object\":\"task_run_stream_event\",\"data\":"
+	frameEnd  = "}\n\n"
+)
+
 // encode writes a frame.
 func encode(kind string, f Frame) ([]byte, error) {
 	var b bytes.Buffer
-	b.WriteString("id: " + strconv.FormatInt(f.Sequence, 10) + "\nevent: " + kind + "\ndata: ")
-	enc := json.NewEncoder(&b) // ends with a line break; inside of JSON there is none
+	b.WriteString("id: " + strconv.FormatInt(f.Sequence, 10) + "\nevent: " + kind + frameData)
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(struct {
-		Object string `json:"object"`
-		Data   Frame  `json:"data"`
-	}{"task_run_stream_event", f}); err != nil {
+	if err := enc.Encode(f); err != nil { // inside of JSON there is no line break
 		return nil, err
 	}
-	b.WriteByte('\n')
+	b.Truncate(b.Len() - 1) // the encoder's own
+	b.WriteString(frameEnd)
 	return b.Bytes(), nil
 }

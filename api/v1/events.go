@@ -66,7 +66,7 @@ func (a *API) registerEvents() {
 		summary: "Follow events of all runs",
 		description: "Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, " +
 			"`event: event`, and `{\"object\":\"event\",\"data\":…}` as `data`. A comment comes at least every 15 seconds. " +
-			"Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first.",
+			"Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first. A cursor that is no sequence of this log is refused.",
 		fails:   []int{http.StatusBadRequest},
 		media:   "text/event-stream",
 		example: ": ok\n\nid: 128\nevent: event\ndata: {\"object\":\"event\",\"data\":{…}}\n\n",
@@ -102,13 +102,30 @@ type streamEventsInput struct {
 	LastEventID cursor `header:"Last-Event-ID" doc:"The last id that was received; the greater one of this and after_sequence counts."`
 }
 
-func (a *API) streamEvents(_ context.Context, in *streamEventsInput) (*StreamOutput, error) {
-	after, err := in.After.strict("after_sequence")
+func (a *API) streamEvents(ctx context.Context, in *streamEventsInput) (*StreamOutput, error) {
+	after, err := a.streamStart(ctx, in.After, in.LastEventID)
 	if err != nil {
 		return nil, err
 	}
 	return &StreamOutput{Body: func(hctx huma.Context) {
 		r, w := humago.Unwrap(hctx)
-		a.Events.Serve(r.Context(), w, max(after, in.LastEventID.lenient()), in.filter())
+		a.Events.Serve(w, r, max(after[0], after[1]), in.filter())
 	}}, nil
+}
+
+// streamStart reads the cursors of a stream. One that is none, or not of this log, is
+// an error: from another place the stream would repeat events, or skip them.
+func (a *API) streamStart(ctx context.Context, query, header cursor) (after [2]int64, err error) {
+	for i, c := range []struct {
+		cursor
+		name string
+	}{{query, "after_sequence"}, {header, "Last-Event-ID"}} {
+		if after[i], err = c.strict(c.name); err != nil {
+			return after, err
+		}
+		if err = a.Feed.Check(ctx, c.name, after[i]); err != nil {
+			return after, err
+		}
+	}
+	return after, nil
 }

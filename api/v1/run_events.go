@@ -32,6 +32,12 @@ func (in runEventsInput) cursor() int64 {
 	return in.LastEventID.lenient()
 }
 
+type streamRunInput struct {
+	RunPath
+	After       cursor `query:"after_sequence" doc:"Only events with a greater sequence."`
+	LastEventID cursor `header:"Last-Event-ID" doc:"The last id that was received; counts if after_sequence is absent."`
+}
+
 // eventRequest is what a caller adds to a run's history.
 type eventRequest struct {
 	Type   string         `json:"type,omitempty" doc:"external.event if empty. The runtime's own namespaces (run, task, model, tool, approval …) are refused." example:"ci.build.finished"`
@@ -64,8 +70,9 @@ func (a *API) registerRunEvents() {
 		summary: "Follow a run",
 		description: "Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run " +
 			"as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. " +
-			"The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.",
-		fails:   []int{http.StatusNotFound},
+			"The last picture comes once more as `event: done`; then the server closes. The larger a picture is, the longer it is until the next one, which shows the newest state; " +
+			"an approval that is asked for or answered is shown at once. A comment comes at least every 15 seconds. A cursor that is no sequence of this log is refused.",
+		fails:   []int{http.StatusBadRequest, http.StatusNotFound},
 		media:   "text/event-stream",
 		example: ": ok\n\nid: 128\nevent: snapshot\ndata: {\"object\":\"task_run_stream_event\",\"data\":{…}}\n\n",
 	}, a.streamRun)
@@ -102,12 +109,19 @@ func (a *API) postRunEvent(ctx context.Context, in *postEventInput) (*answer[*fe
 	return out, nil
 }
 
-func (a *API) streamRun(ctx context.Context, in *runEventsInput) (*StreamOutput, error) {
+func (a *API) streamRun(ctx context.Context, in *streamRunInput) (*StreamOutput, error) {
 	if _, err := a.Views.Run(ctx, in.TaskID, in.RunID); err != nil {
+		return nil, err
+	}
+	if in.After != "" {
+		in.LastEventID = ""
+	}
+	after, err := a.streamStart(ctx, in.After, in.LastEventID)
+	if err != nil {
 		return nil, err
 	}
 	return &StreamOutput{Body: func(hctx huma.Context) {
 		r, w := humago.Unwrap(hctx)
-		a.Runs.Serve(r.Context(), w, in.TaskID, in.RunID, in.cursor())
+		a.Runs.Serve(w, r, in.TaskID, in.RunID, max(after[0], after[1]))
 	}}, nil
 }
