@@ -104,6 +104,20 @@ type Run struct {
 	ScheduleID      string     `json:"schedule_id,omitempty"`
 	OccurrenceID    string     `json:"schedule_occurrence_id,omitempty"`
 	ScheduledFor    string     `json:"scheduled_for,omitempty"`
+
+	ResumedFrom    string    `json:"resumed_from_run_id,omitempty" doc:"The earlier run of the task that this one follows."`
+	ResumeKind     string    `json:"resume_kind,omitempty" doc:"How it follows: retry and nothing is inherited, or resume, continue or branch." enum:"retry,resume,continue,branch"`
+	SourceIndex    int64     `json:"source_model_call_index,omitempty" doc:"Of a branch: the model call of the earlier run that is made again."`
+	BudgetMicroUSD int64     `json:"budget_micros_usd,omitempty" doc:"The task's cost ceiling that holds for this run and those before it that it goes on from."`
+	Warnings       []Warning `json:"warnings,omitempty" doc:"What the operator should know though it does not stop the run."`
+	WaitingReason  string    `json:"waiting_reason,omitempty" doc:"Why a queued run cannot be taken: workspace_unreachable until a worker starts that reaches its workspace." enum:"workspace_unreachable"`
+	WorkerNode     string    `json:"worker_node,omitempty" doc:"The installation whose worker has the run."`
+}
+
+// Warning is something that an operator should know about a run.
+type Warning struct {
+	Code    string `json:"code" doc:"A word for programs, such as cost_ceiling_unenforceable."`
+	Message string `json:"message" doc:"The same for people."`
 }
 
 // SourceRef says what asked for a run.
@@ -127,6 +141,7 @@ type Step struct {
 	Phase        string         `json:"phase,omitempty"`
 	Result       string         `json:"result,omitempty"` // success, error or denied
 	ToolName     string         `json:"tool_name,omitempty"`
+	Outcome      string         `json:"outcome,omitempty" doc:"How the tool call ended. Absent while it runs, and if the run ended before anybody knew." enum:"completed,failed,blocked,refused,cancelled,unknown"`
 	Input        map[string]any `json:"input,omitempty"`
 	Output       map[string]any `json:"output_summary,omitempty"`
 	ExitCode     int64          `json:"exit_code,omitempty"`

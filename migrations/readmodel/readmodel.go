@@ -17,3 +17,8 @@ var State string
 //
 //go:embed runs.sql
 var Runs string
+
+// Usage is the schema of what model calls cost.
+//
+//go:embed usage.sql
+var Usage string

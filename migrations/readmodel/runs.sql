@@ -16,10 +16,13 @@ CREATE TABLE hecate_view_runs_@ (
     task_id text   NOT NULL,
     number  bigint NOT NULL,
     status  text   NOT NULL,
+    since   bigint NOT NULL, -- microseconds since 1970 at the last change of status, 0 once it has ended
+    waiting bigint NOT NULL, -- 1 while no live worker reaches its workspace
     doc     bytea  NOT NULL
 );
 CREATE UNIQUE INDEX hecate_view_runs_id_@ ON hecate_view_runs_@ (run_id);
 CREATE INDEX hecate_view_runs_task_@ ON hecate_view_runs_@ (task_id, number);
+CREATE INDEX hecate_view_runs_open_@ ON hecate_view_runs_@ (status, since, waiting) WHERE since > 0;
 
 CREATE TABLE hecate_view_steps_@ (
     run     bigint NOT NULL,
@@ -61,8 +64,19 @@ CREATE TABLE hecate_view_approvals_@ (
 
 CREATE TABLE hecate_view_messages_@ (
     run     bigint NOT NULL,
-    idx     bigint NOT NULL, -- 1, 2, 3 … within the conversation
+    idx     bigint NOT NULL, -- 1, 2, 3 … within what this run adds to the conversation
     version bigint NOT NULL, -- of the event in the run's stream that brought it
+    call    bigint NOT NULL, -- index of the model call whose tool calls it holds, 0 if it holds none
     doc     bytea  NOT NULL,
+    PRIMARY KEY (run, idx)
+) CLUSTERED;
+
+-- How a conversation begins: pieces of those of earlier runs of the same task. Their
+-- rows go when the task goes, so they are not copied.
+CREATE TABLE hecate_view_inherited_@ (
+    run      bigint NOT NULL,
+    idx      bigint NOT NULL, -- 1, 2, 3 …
+    source   text   NOT NULL, -- run_id
+    versions bytea  NOT NULL, -- of the events in that run's stream, ascending, as a JSON array
     PRIMARY KEY (run, idx)
 ) CLUSTERED;

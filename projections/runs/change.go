@@ -45,14 +45,16 @@ func stamp(fact runner.Fact) string { return projections.FormatTime(fact.At) }
 func (c change) apply() {
 	switch p := c.fact.Payload.(type) {
 	case run.Queued:
-		c.r.doc.Item.Status = string(run.StatusQueued)
+		c.goes(run.StatusQueued)
 		c.route(p.Route)
+	case run.Claimed:
+		c.claimed(p)
 	case run.Started:
 		c.started(p)
 	case run.AwaitingApproval:
-		c.r.doc.Item.Status = string(run.StatusAwaitingApproval)
+		c.goes(run.StatusAwaitingApproval)
 	case run.Disconnected:
-		c.r.doc.Item.Status = string(run.StatusQueued)
+		c.disconnected(p)
 	case run.Finished:
 		c.end(run.StatusCompleted, "", "")
 	case run.Failed:
@@ -70,10 +72,14 @@ func (c change) apply() {
 
 func (c change) applyModel() {
 	switch p := c.fact.Payload.(type) {
+	case run.ConversationInherited:
+		c.inherited(p)
 	case run.ConversationSeeded:
-		c.seeded(p)
+		c.say(p.Messages)
 	case run.ModelCallStarted:
 		c.callStarted(p)
+	case run.ModelCallRetrying:
+		c.retrying(p)
 	case run.ModelResponseRecorded:
 		c.responded(p)
 	case run.ModelCallCompleted:
@@ -84,6 +90,8 @@ func (c change) applyModel() {
 		c.callAbandoned(p)
 	case run.FinalAnswer:
 		c.answered(p)
+	case run.Warned:
+		c.warned(p)
 	default:
 		c.applyTool()
 	}
@@ -95,6 +103,8 @@ func (c change) applyTool() {
 		c.intended(p)
 	case run.DispatchSettled:
 		c.settled(p)
+	case run.OutcomeStated:
+		c.stated(p)
 	case run.ShellCommand:
 		c.shellStarted(p)
 	case run.ShellOutput:
@@ -115,18 +125,16 @@ func (c change) applyTool() {
 }
 
 // late takes what arrives after the run's end. It changes no status: it adds to the
-// account, to the output of a command that was killed, to what its step says and to
-// the files that it changed.
+// account, to the output of a command that was killed, to what its step says, to the
+// conversation that a later run may go on with and to the files that were changed.
 func (c change) late() {
 	switch p := c.fact.Payload.(type) {
 	case run.ModelCallCompleted:
 		c.account(p)
 	case run.DispatchSettled:
-		if s := c.r.steps[p.StepID]; s != nil {
-			addTo(&s.doc.Output, p.Output)
-			s.doc.ExitCode, s.pending = p.ExitCode, false
-			c.touchStep(s)
-		}
+		c.settledLate(p)
+	case run.OutcomeStated:
+		c.stated(p)
 	case run.ShellOutput:
 		c.shellOutput(p)
 	case run.ShellExited:
@@ -184,10 +192,11 @@ func (c change) touchStep(s *stepRow) {
 	}
 }
 
-// finishStep ends a step for good.
+// finishStep ends a step for good. Only of one whose outcome is unknown there may
+// be more to say.
 func (c change) finishStep(s *stepRow, status, result string) {
 	s.doc.Status, s.doc.Result, s.doc.FinishedAt = status, result, stamp(c.fact)
-	s.pending = false
+	s.pending = s.doc.Outcome == string(run.OutcomeUnknown)
 	c.touchStep(s)
 }
 

@@ -1,41 +1,47 @@
 package runs
 
 import (
-	"fmt"
-
 	"hecate/domain/run"
 	"hecate/projections"
 )
 
 func (c change) started(p run.Started) {
-	it := &c.r.doc.Item
-	it.Status = string(run.StatusRunning)
+	c.goes(run.StatusRunning)
 	c.route(p.Route)
+	it := &c.r.doc.Item
 	it.WorkspaceID, it.WorkspacePath = p.WorkspaceID, p.WorkspacePath
-	if p.Resume == nil || p.Resume.ToolCalls == 0 {
+	if p.Resume == nil {
 		return
 	}
+	if p.Resume.RunID != c.r.id && !c.loop() {
+		c.r.doc.From = p.Resume
+	}
+	if p.Resume.ToolCalls > 0 {
+		c.resumed(p.Resume)
+	}
+}
+
+// resumed adds the step that says with which calls a start goes on.
+func (c change) resumed(p *run.ResumeFrom) {
 	title, key, phase := "Recover pending tools", "recovered_tools", phaseRecovery
-	if p.Resume.Approved {
+	if p.Approved {
 		title, key, phase = "Dispatch approved tools", "approved_tools", phaseExecution
 	}
-	tools := p.Resume.Tools
+	tools := p.Tools
 	if tools == nil {
 		tools = []string{} // shown as an empty list
 	}
+	o := origin{p.ModelCallIndex, p.SourceRunID, p.SourceIndex}
 	s := c.addStep(projections.Step{
-		Kind: "control", ToolName: "builtin.agent_loop_resume", Phase: phase,
-		Title: fmt.Sprintf("%s from model call %d", title, p.Resume.ModelCallIndex),
-		Input: map[string]any{
-			"resumed": true, "tool_calls": p.Resume.ToolCalls, key: tools, "model_call_index": p.Resume.ModelCallIndex,
-		},
+		Kind: "control", ToolName: "builtin.agent_loop_resume", Phase: phase, Title: title + " from " + o.String(),
+		Input: o.add(map[string]any{"resumed": true, "tool_calls": p.ToolCalls, key: tools}),
 	}, false)
 	c.finishStep(s, statusCompleted, resultSuccess)
 }
 
 func (c change) failed(p run.Failed) {
 	c.end(run.StatusFailed, p.Message, p.Reason)
-	if c.r.doc.Kind != run.KindAgentLoop {
+	if !c.loop() {
 		return
 	}
 	s := c.addStep(projections.Step{
@@ -49,8 +55,9 @@ var telling = map[string]bool{"max_model_calls_exceeded": true, "cost_ceiling_ex
 
 // end closes the run and all that is open in it.
 func (c change) end(status run.Status, lastError, reason string) {
+	c.goes(status)
 	it := &c.r.doc.Item
-	it.Status, it.LastError, it.FinishedAt = string(status), lastError, stamp(c.fact)
+	it.LastError, it.FinishedAt, it.WaitingReason = lastError, stamp(c.fact), ""
 	it.OTelStatus = "ok"
 	if status != run.StatusCompleted {
 		it.OTelStatus, it.OTelMessage = "error", lastError
@@ -62,7 +69,9 @@ func (c change) end(status run.Status, lastError, reason string) {
 		c.closeApproval(a, statusCancelled, "system", lastError)
 	}
 	for _, s := range c.r.steps {
-		c.cutStep(s, status, lastError)
+		if s.doc.Outcome == "" {
+			c.cutStep(s, status, lastError)
+		}
 	}
 	for _, a := range c.r.artifacts {
 		a.doc.Status = "ready"
@@ -92,6 +101,7 @@ func (c change) cutStep(s *stepRow, status run.Status, lastError string) {
 	if status == run.StatusCancelled {
 		s.doc.ErrorKind = errorKindCancelled
 	}
+	delete(s.doc.Output, nextAttempt)
 	s.pending = s.doc.Kind != "model" && s.doc.Kind != "approval"
 	c.touchStep(s)
 }
@@ -109,10 +119,11 @@ func (c change) requested(p run.ApprovalRequested) {
 	if p.StepID == "" {
 		return
 	}
+	o := origin{p.ModelCallIndex, p.SourceRunID, p.SourceIndex}
 	c.addStep(projections.Step{
 		ID: p.StepID, Kind: "approval", ToolName: "builtin.agent_loop_approval", Phase: phaseApproval, Status: statusWaiting,
-		Title: fmt.Sprintf("Awaiting approval — model call %d", p.ModelCallIndex), ApprovalID: p.ApprovalID,
-		Input: map[string]any{"reason": p.PolicyReason, "model_call_index": p.ModelCallIndex, "tool_call_bundle_digest": p.Digest},
+		Title: "Awaiting approval — " + o.String(), ApprovalID: p.ApprovalID,
+		Input: o.add(map[string]any{"reason": p.PolicyReason, "tool_call_bundle_digest": p.Digest}),
 	}, true)
 }
 

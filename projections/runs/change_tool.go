@@ -10,10 +10,15 @@ import (
 func (c change) intended(p run.DispatchIntended) {
 	input := map[string]any{}
 	addTo(&input, p.Input)
-	if p.ModelCallIndex > 0 {
+	switch from := c.r.doc.From; {
+	case c.loop():
 		addTo(&input, map[string]any{
-			"dispatch_intent_version": int64(1), "tool_call_id": p.ToolCallID, "tool_call_digest": p.CallDigest,
-			"tool": p.ToolName, "model_call_index": p.ModelCallIndex,
+			"dispatch_intent_version": int64(1), "tool_call_id": p.ToolCallID, "tool_call_digest": p.CallDigest, "tool": p.ToolName,
+		})
+		origin{p.ModelCallIndex, p.SourceRunID, p.SourceIndex}.add(input)
+	case from != nil:
+		addTo(&input, map[string]any{
+			"resume_from_run_id": from.RunID, "resume_from_step_id": from.StepID, "resume_from_event_sequence": from.Sequence, "reason": from.Reason,
 		})
 	}
 	c.addStep(projections.Step{
@@ -26,24 +31,51 @@ func (c change) intended(p run.DispatchIntended) {
 func (c change) settled(p run.DispatchSettled) {
 	s := c.r.steps[p.StepID]
 	if s == nil {
-		kind := "tool"
-		if p.ModelCallIndex == 0 {
-			kind = p.ToolName
+		kind := p.ToolName
+		if c.loop() {
+			kind = "tool"
 		}
 		s = c.addStep(projections.Step{ID: p.StepID, Kind: kind, ToolName: p.ToolName, Phase: phaseExecution}, true)
-		if p.ModelCallIndex > 0 {
-			s.doc.Input = map[string]any{"tool": p.ToolName, "tool_call_id": p.ToolCallID, "model_call_index": p.ModelCallIndex}
+		if c.loop() {
+			s.doc.Input = c.originOf(p).add(map[string]any{"tool": p.ToolName, "tool_call_id": p.ToolCallID})
 		}
-	} else if p.ModelCallIndex > 0 {
+	} else if c.loop() {
 		addTo(&s.doc.Output, map[string]any{"dispatch_intent_settled": true})
 	}
-	addTo(&s.doc.Input, p.Input)
-	addTo(&s.doc.Output, p.Output)
-	s.doc.Title, s.doc.Error, s.doc.ErrorKind, s.doc.ExitCode = p.Title, p.Error, p.ErrorKind, p.ExitCode
+	c.describe(s, p)
+	s.doc.Error, s.doc.ErrorKind = p.Error, p.ErrorKind
 	c.settle(s, p.Outcome)
 	c.endOutput(p.ToolCallID, "ready")
-	if p.ModelCallIndex > 0 {
-		c.addMessage(run.Message{Role: run.RoleTool, Content: p.Result, ToolCallID: p.ToolCallID, ToolError: p.ToolError})
+	c.hear(p)
+}
+
+// settledLate adds the outcome of a call that the run's end had cut off. The step
+// stays as the end left it.
+func (c change) settledLate(p run.DispatchSettled) {
+	s := c.r.steps[p.StepID]
+	if s == nil || s.doc.Outcome != "" {
+		return // settled before
+	}
+	if c.loop() {
+		addTo(&s.doc.Output, map[string]any{"dispatch_intent_settled": true})
+	}
+	c.describe(s, p)
+	s.pending = p.Outcome == run.OutcomeUnknown
+	c.touchStep(s)
+	c.hear(p)
+}
+
+// describe notes what the settlement of a call says about it.
+func (c change) describe(s *stepRow, p run.DispatchSettled) {
+	addTo(&s.doc.Input, p.Input)
+	addTo(&s.doc.Output, p.Output)
+	s.doc.Title, s.doc.ExitCode, s.doc.Outcome = p.Title, p.ExitCode, string(p.Outcome)
+}
+
+// hear adds what the model is told of a call.
+func (c change) hear(p run.DispatchSettled) {
+	if c.loop() {
+		c.addMessage(run.Message{Role: run.RoleTool, Content: p.Result, ToolCallID: p.ToolCallID, ToolError: p.ToolError}, 0)
 	}
 }
 

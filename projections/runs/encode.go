@@ -169,6 +169,7 @@ func encodeStep(s *projections.Step) ([]byte, error) {
 	o.text("phase", s.Phase)
 	o.text("result", s.Result)
 	o.text("tool_name", s.ToolName)
+	o.text("outcome", s.Outcome)
 	if err := o.values("input", s.Input); err != nil {
 		return nil, err
 	}
@@ -184,6 +185,18 @@ func encodeStep(s *projections.Step) ([]byte, error) {
 	o.text("span_id", s.SpanID)
 	o.text("parent_span_id", s.ParentSpanID)
 	return append(o.b, '}'), nil
+}
+
+// encodeVersions writes what json.Unmarshal reads as a []int64.
+func encodeVersions(versions []int64) []byte {
+	b := append(make([]byte, 0, 8*len(versions)+2), '[')
+	for i, v := range versions {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, v, 10)
+	}
+	return append(b, ']')
 }
 
 // encodeMessage writes what the conversation shows of a message. Reasoning blocks only

@@ -20,11 +20,10 @@ func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
 			return err
 		}
 	}
-	if err := tx.Put(ctx, &f.parts); err != nil {
-		return err
-	}
-	if err := tx.Put(ctx, &f.messages); err != nil {
-		return err
+	for _, rows := range []*readdb.Rows{&f.parts, &f.messages, &f.inherited} {
+		if err := tx.Put(ctx, rows); err != nil {
+			return err
+		}
 	}
 	for _, id := range f.deleted {
 		if err := f.delete(ctx, tx, id); err != nil {
@@ -56,7 +55,11 @@ func (f *fold) collectRuns() error {
 			return err
 		}
 		it := &r.doc.Item
-		f.out[1].Add(r.pos, r.id, it.TaskID, it.Number, it.Status, doc)
+		since := r.doc.Since
+		if run.Status(it.Status).Terminal() {
+			since = 0
+		}
+		f.out[1].Add(r.pos, r.id, it.TaskID, it.Number, it.Status, since, flag(it.WaitingReason != ""), doc)
 		r.dirty = false
 	}
 	f.dirtyRuns = f.dirtyRuns[:0]
@@ -139,7 +142,7 @@ func flag(b bool) int64 {
 
 // delete removes a task and all that its runs made. The log keeps it.
 func (f *fold) delete(ctx context.Context, tx *readdb.Tx, taskID string) error {
-	for _, table := range []string{"steps", "artifacts", "parts", "approvals", "messages"} {
+	for _, table := range []string{"steps", "artifacts", "parts", "approvals", "messages", "inherited"} {
 		err := tx.Exec(ctx, `DELETE FROM hecate_view_`+table+`_@ WHERE run IN (SELECT pos FROM hecate_view_runs_@ WHERE task_id = $1)`, taskID)
 		if err != nil {
 			return err

@@ -26,6 +26,7 @@ type fold struct {
 	dirtyApprovals []*approvalRow
 	parts          readdb.Rows
 	messages       readdb.Rows
+	inherited      readdb.Rows
 	deleted        []string // ids of tasks
 	out            [5]readdb.Rows
 }
@@ -40,7 +41,7 @@ func newFold() *fold {
 func (f *fold) Forget() {
 	*f = fold{
 		tasks: map[string]*taskState{}, runs: map[string]*runState{},
-		parts: readdb.Rows{Table: partsTable}, messages: readdb.Rows{Table: messagesTable},
+		parts: readdb.Rows{Table: partsTable}, messages: readdb.Rows{Table: messagesTable}, inherited: readdb.Rows{Table: inheritedTable},
 	}
 	for i, t := range []*readdb.Table{tasksTable, runsTable, stepsTable, artifactsTable, approvalsTable} {
 		f.out[i].Table = t
@@ -133,7 +134,11 @@ func (f *fold) create(id string, p run.Created, fact runner.Fact) {
 	it.ID, it.TaskID, it.Number, it.Status, it.Orchestrator = id, p.TaskID, p.Number, string(p.Status), p.Kind
 	it.Model, it.Provider, it.ProviderKind = p.Route.Model, p.Route.Provider, p.Route.ProviderKind
 	it.StartedAt, it.RequestID, it.TraceID, it.RootSpanID, it.CostKnown = at, p.RequestID, p.TraceID, p.RootSpanID, true
-	r.doc.Kind, r.doc.PriorPico, r.doc.UpdatedAt = p.Spec.ExecutionKind, p.PriorPicoUSD, fact.At
+	it.BudgetMicroUSD, it.WorkspacePath = p.BudgetMicroUSD, p.WorkspacePath
+	if s := p.Source; s != nil {
+		it.ResumedFrom, it.ResumeKind, it.SourceIndex = s.RunID, string(s.Kind), s.ModelCallIndex
+	}
+	r.doc.Kind, r.doc.PriorPico, r.doc.UpdatedAt, r.doc.Since = p.Spec.ExecutionKind, p.PriorPicoUSD, fact.At, fact.At.UnixMicro()
 	f.runs[id] = r
 	f.touchRun(r)
 }

@@ -3,7 +3,8 @@
 //
 // They are one model with one checkpoint, because they are read together: a run that
 // is shown as finished never comes with a step that is still running. Each stream
-// folds by itself; what a task says about its latest run is joined when it is read.
+// folds by itself; what a task says about its latest run, and what a run inherits from
+// earlier ones, is joined when it is read.
 //
 // The cost of an event depends neither on the length of its run nor on the size of
 // what the run has made: contents and messages are appended in pieces and put
@@ -24,7 +25,7 @@ import (
 const Name = "runs"
 
 // version counts changes of the tables or of what a fact means in them.
-const version = 1
+const version = 2
 
 // Model is the read model of tasks and runs.
 type Model struct{}
@@ -45,13 +46,14 @@ func (Model) Wants(eventType string) bool { return wanted[eventType] }
 func (Model) NewFold() runner.Fold { return newFold() }
 
 // wanted holds the facts that matter. The others repeat them for followers, such as
-// assistant.text_complete, or say nothing that is shown here.
+// assistant.text_complete and run.resumed_from_event, or say nothing that is shown here.
 var wanted = types(
 	task.Created{}, task.RunOpened{}, task.BudgetRaised{}, task.Deleted{},
 	run.Created{}, run.Queued{}, run.Started{}, run.AwaitingApproval{}, run.Disconnected{}, run.Finished{}, run.Failed{}, run.Cancelled{},
 	run.ApprovalRequested{}, run.ApprovalResolved{},
-	run.ConversationSeeded{}, run.ModelCallStarted{}, run.ModelResponseRecorded{}, run.ModelCallCompleted{}, run.ModelCallFailed{}, run.ModelCallAbandoned{},
-	run.FinalAnswer{}, run.DispatchIntended{}, run.DispatchSettled{},
+	run.Claimed{}, run.Warned{}, run.ConversationInherited{}, run.ConversationSeeded{},
+	run.ModelCallStarted{}, run.ModelCallRetrying{}, run.ModelResponseRecorded{}, run.ModelCallCompleted{}, run.ModelCallFailed{}, run.ModelCallAbandoned{},
+	run.FinalAnswer{}, run.DispatchIntended{}, run.DispatchSettled{}, run.OutcomeStated{},
 	run.ShellCommand{}, run.ShellOutput{}, run.ShellExited{}, run.ToolFailed{}, run.ToolCancelled{}, run.ToolTimedOut{},
 	run.FilePatch{}, run.ArtifactRecorded{},
 )
@@ -92,10 +94,11 @@ var (
 	doc = []readdb.Column{{Name: "doc", Type: readdb.Bytes}}
 
 	tasksTable     = table("tasks", 1, texts("task_id"), ints("pos"), texts("project_id", "latest_run"), doc)
-	runsTable      = table("runs", 1, ints("pos"), texts("run_id", "task_id"), ints("number"), texts("status"), doc)
+	runsTable      = table("runs", 1, ints("pos"), texts("run_id", "task_id"), ints("number"), texts("status"), ints("since", "waiting"), doc)
 	stepsTable     = table("steps", 2, ints("run", "idx", "pos"), texts("step_id"), ints("pending"), doc)
 	artifactsTable = table("artifacts", 2, ints("run"), texts("artifact_id"), ints("pos", "pending"), doc)
 	partsTable     = table("parts", 3, ints("run"), texts("artifact_id"), ints("part", "kind"), []readdb.Column{{Name: "body", Type: readdb.Bytes}})
 	approvalsTable = table("approvals", 2, ints("run"), texts("approval_id"), ints("pos", "pending"), doc)
-	messagesTable  = table("messages", 2, ints("run", "idx", "version"), doc)
+	messagesTable  = table("messages", 2, ints("run", "idx", "version", "call"), doc)
+	inheritedTable = table("inherited", 2, ints("run", "idx"), texts("source"), []readdb.Column{{Name: "versions", Type: readdb.Bytes}})
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"strconv"
 
 	"hecate/domain/fault"
@@ -53,10 +54,15 @@ func (q query) conversation(ctx context.Context, r foundRun, bodies bool) (proje
 }
 
 func (q query) messages(ctx context.Context, r foundRun) ([]projections.Message, error) {
-	found, err := list(ctx, q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 ORDER BY idx`, scanMessage, r.pos)
+	inherited, err := q.inherited(ctx, r)
 	if err != nil {
 		return nil, err
 	}
+	own, err := list(ctx, q, `SELECT doc FROM hecate_view_messages_@ WHERE run = $1 ORDER BY idx`, scanMessage, r.pos)
+	if err != nil {
+		return nil, err
+	}
+	found := append(inherited, own...)
 	out := make([]projections.Message, 0, len(found)+1)
 	for _, m := range found {
 		shown, err := q.message(ctx, m)
@@ -71,6 +77,40 @@ func (q query) messages(ctx context.Context, r foundRun) ([]projections.Message,
 		}
 	}
 	return out, nil
+}
+
+// inherited returns the messages of earlier runs that the run's conversation begins with.
+func (q query) inherited(ctx context.Context, r foundRun) ([]run.Message, error) {
+	var out []run.Message
+	wanted := map[int64][]int64{} // versions by piece
+	err := q.tx.Query(ctx, `SELECT idx, versions FROM hecate_view_inherited_@ WHERE run = $1`, func(rows *sql.Rows) error {
+		var idx int64
+		var versions []int64
+		err := scanDoc(rows, &versions, &idx)
+		wanted[idx] = versions
+		return err
+	}, r.pos)
+	if err != nil || len(wanted) == 0 {
+		return nil, err
+	}
+	err = q.tx.Query(ctx, `SELECT i.idx, m.version, m.doc FROM hecate_view_inherited_@ i
+		JOIN hecate_view_runs_@ r ON r.run_id = i.source
+		JOIN hecate_view_messages_@ m ON m.run = r.pos
+		WHERE i.run = $1 ORDER BY i.idx, m.idx`, func(rows *sql.Rows) error {
+		var idx, version int64
+		var raw sql.RawBytes
+		if err := rows.Scan(&idx, &version, &raw); err != nil {
+			return err
+		}
+		if _, ok := slices.BinarySearch(wanted[idx], version); !ok {
+			return nil // no part of what was taken over
+		}
+		var m run.Message
+		err := json.Unmarshal(raw, &m)
+		out = append(out, m)
+		return err
+	}, r.pos)
+	return out, err
 }
 
 func (q query) message(ctx context.Context, m run.Message) (out projections.Message, err error) {

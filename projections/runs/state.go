@@ -3,6 +3,7 @@ package runs
 import (
 	"time"
 
+	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/projections"
 )
@@ -35,6 +36,25 @@ type runDoc struct {
 	Messages  int64           `json:"messages,omitempty"`
 	Call      int64           `json:"call,omitempty"` // index of the last model call that was answered
 	Talk      *conversation   `json:"conversation,omitempty"`
+	Since     int64           `json:"since,omitempty"` // the last change of status, in microseconds since 1970
+	Inherited *inherited      `json:"inherited,omitempty"`
+	From      *run.ResumeFrom `json:"from,omitempty"` // direct runs only: the end of the run that this one goes on from
+}
+
+// inherited are the calls of an answer that a run took over because some of them had
+// no outcome.
+type inherited struct {
+	From  string          `json:"from"`  // the run that it was taken over from
+	RunID string          `json:"run"`   // the run whose model gave the answer
+	Index int64           `json:"index"` // of the model call there
+	Calls []inheritedCall `json:"calls"`
+}
+
+type inheritedCall struct {
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	Settled bool   `json:"settled,omitempty"` // in an earlier run
+	Begun   bool   `json:"begun,omitempty"`   // in an earlier run, without an outcome
 }
 
 // conversation is the artifact that is put together from the messages.
@@ -63,7 +83,7 @@ type runState struct {
 type stepRow struct {
 	run     int64
 	pos     int64
-	pending bool // not settled by an event of its own
+	pending bool // an event may still change it
 	dirty   bool
 	doc     projections.Step
 }
