@@ -37,6 +37,7 @@ type Config struct {
 	Host     v1.Host         // what the server says about itself
 	Log      *slog.Logger
 	Patience time.Duration // how long an answer waits for the read models; 2 s if zero
+	Shutdown func()        // asks the process to end and returns at once; nil if no request may
 
 	Token          string   // needed below /hecate/v1, if not empty
 	ListenAddress  string   // host:port; requests for this host are for us
@@ -71,7 +72,7 @@ func New(c Config) (*Server, error) {
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
 		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
-		Host:   c.Host, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
+		Host:   c.Host, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())

@@ -51,10 +51,16 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	byToken, refused := d.guard.Check(r)
 	info.Token = byToken
-	r = r.WithContext(request.With(r.Context(), info))
 	if refused == nil && !readable(r) {
 		refused = envelope.New(http.StatusBadRequest, envelope.TypeInvalid, "the path and the query must be UTF-8 without NUL bytes")
 	}
+	if refused == nil {
+		var err error
+		if info.CommandID, err = request.CommandID(r); err != nil {
+			refused = envelope.New(http.StatusBadRequest, envelope.TypeInvalid, err.Error())
+		}
+	}
+	r = r.WithContext(request.With(r.Context(), info))
 	if refused == nil {
 		refused = d.place(t, r)
 	}

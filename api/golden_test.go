@@ -32,6 +32,13 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+func decodeInto(t *testing.T, raw []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(raw, v); err != nil {
+		t.Fatalf("%v in %s", err, raw)
+	}
+}
+
 // indented writes JSON for people, with the story's long text cut out.
 func indented(t *testing.T, raw []byte) []byte {
 	t.Helper()

@@ -42,6 +42,7 @@ type Options struct {
 	Slow     bool          // the read models never move
 	Patience time.Duration // with them; 2 s if zero
 	Log      io.Writer     // the server's log; nowhere if nil
+	Shutdown func()
 }
 
 // Start returns a running server that ends with the test.
@@ -70,8 +71,8 @@ func Start(t testing.TB, o Options) *Server {
 	s, err := api.New(api.Config{
 		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
 		Host:     v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: "none", PublicURL: o.Public},
-		Patience: o.Patience,
-		Log:      log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,
+		Patience: o.Patience, Shutdown: o.Shutdown,
+		Log: log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,
 	})
 	if err != nil {
 		t.Fatal(err)

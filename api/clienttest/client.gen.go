@@ -191,6 +191,39 @@ func (e SessionRole) Valid() bool {
 	}
 }
 
+// Defines values for SettleStepRequestOutcome.
+const (
+	Done    SettleStepRequestOutcome = "done"
+	NotDone SettleStepRequestOutcome = "not_done"
+)
+
+// Valid indicates whether the value is a known member of the SettleStepRequestOutcome enum.
+func (e SettleStepRequestOutcome) Valid() bool {
+	switch e {
+	case Done:
+		return true
+	case NotDone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ShutdownAnswerObject.
+const (
+	SystemShutdown ShutdownAnswerObject = "system_shutdown"
+)
+
+// Valid indicates whether the value is a known member of the ShutdownAnswerObject enum.
+func (e ShutdownAnswerObject) Valid() bool {
+	switch e {
+	case SystemShutdown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListTasksParamsStatus.
 const (
 	AwaitingApproval ListTasksParamsStatus = "awaiting_approval"
@@ -390,6 +423,12 @@ type CancelRunRequest struct {
 type Capabilities struct {
 	// LocalProvidersAllowed Whether model providers on this machine can be used.
 	LocalProvidersAllowed bool `json:"local_providers_allowed"`
+}
+
+// ContinueRunRequest defines model for ContinueRunRequest.
+type ContinueRunRequest struct {
+	// Prompt What is wanted next.
+	Prompt string `json:"prompt"`
 }
 
 // CreateTaskRequest defines model for CreateTaskRequest.
@@ -742,6 +781,34 @@ type ResolveApprovalRequest struct {
 	Note *string `json:"note,omitempty"`
 }
 
+// ResumeRunRequest defines model for ResumeRunRequest.
+type ResumeRunRequest struct {
+	// BudgetMicrosUsd Raises the task's ceiling for cost to this, in millionths of a US dollar. 0 leaves it as it is; less than it is is refused.
+	BudgetMicrosUsd *int64 `json:"budget_micros_usd,omitempty"`
+
+	// Reason Kept with the run; followers see it.
+	//
+	// Examples: the network is back
+	Reason *string `json:"reason,omitempty"`
+}
+
+// RetryRunFromModelCallRequest defines model for RetryRunFromModelCallRequest.
+type RetryRunFromModelCallRequest struct {
+	// ModelCallIndex The model call of the run that is made again; 1 is its first.
+	//
+	// Examples: 2
+	ModelCallIndex int64 `json:"model_call_index"`
+
+	// Reason Kept with the run; followers see it.
+	Reason *string `json:"reason,omitempty"`
+}
+
+// RetryRunRequest defines model for RetryRunRequest.
+type RetryRunRequest struct {
+	// Reason Kept with the run.
+	Reason *string `json:"reason,omitempty"`
+}
+
 // Run defines model for Run.
 type Run struct {
 	// ApprovalCount Its approvals.
@@ -925,6 +992,27 @@ type SessionAnswer struct {
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
 }
+
+// SettleStepRequest defines model for SettleStepRequest.
+type SettleStepRequest struct {
+	// Note What else the model should know; it is told with the outcome. At most 4096 bytes.
+	Note *string `json:"note,omitempty"`
+
+	// Outcome done: the call took effect; not_done: it did not.
+	Outcome SettleStepRequestOutcome `json:"outcome"`
+}
+
+// SettleStepRequestOutcome done: the call took effect; not_done: it did not.
+type SettleStepRequestOutcome string
+
+// ShutdownAnswer defines model for ShutdownAnswer.
+type ShutdownAnswer struct {
+	// Object Names the kind of the answer.
+	Object ShutdownAnswerObject `json:"object"`
+}
+
+// ShutdownAnswerObject Names the kind of the answer.
+type ShutdownAnswerObject string
 
 // SourceRef defines model for SourceRef.
 type SourceRef struct {
@@ -1292,6 +1380,12 @@ type ListTasksParams struct {
 // ListTasksParamsStatus defines parameters for ListTasks.
 type ListTasksParamsStatus string
 
+// CreateTaskParams defines parameters for CreateTask.
+type CreateTaskParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // GetTaskParams defines parameters for GetTask.
 type GetTaskParams struct {
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
@@ -1317,6 +1411,12 @@ type GetApprovalParams struct {
 
 	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ResolveApprovalParams defines parameters for ResolveApproval.
+type ResolveApprovalParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // ListTaskArtifactsParams defines parameters for ListTaskArtifacts.
@@ -1364,6 +1464,18 @@ type GetArtifactParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// CancelRunParams defines parameters for CancelRun.
+type CancelRunParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// ContinueRunParams defines parameters for ContinueRun.
+type ContinueRunParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // ListRunEventsParams defines parameters for ListRunEvents.
 type ListRunEventsParams struct {
 	// AfterSequence Only events with a greater sequence; an unreadable value counts as 0.
@@ -1377,6 +1489,12 @@ type ListRunEventsParams struct {
 
 	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// PostRunEventParams defines parameters for PostRunEvent.
+type PostRunEventParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // ListPatchesParams defines parameters for ListPatches.
@@ -1397,6 +1515,24 @@ type GetPatchParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// ResumeRunParams defines parameters for ResumeRun.
+type ResumeRunParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// RetryRunParams defines parameters for RetryRun.
+type RetryRunParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// RetryRunFromModelCallParams defines parameters for RetryRunFromModelCall.
+type RetryRunFromModelCallParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // ListStepsParams defines parameters for ListSteps.
 type ListStepsParams struct {
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
@@ -1415,6 +1551,12 @@ type GetStepParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// SettleStepParams defines parameters for SettleStep.
+type SettleStepParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
 // StreamRunParams defines parameters for StreamRun.
 type StreamRunParams struct {
 	// AfterSequence Only events with a greater sequence; an unreadable value counts as 0.
@@ -1428,6 +1570,12 @@ type StreamRunParams struct {
 
 	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// StartTaskParams defines parameters for StartTask.
+type StartTaskParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // WhoAmIParams defines parameters for WhoAmI.
@@ -1451,8 +1599,23 @@ type ResolveApprovalJSONRequestBody = ResolveApprovalRequest
 // CancelRunJSONRequestBody defines body for CancelRun for application/json ContentType.
 type CancelRunJSONRequestBody = CancelRunRequest
 
+// ContinueRunJSONRequestBody defines body for ContinueRun for application/json ContentType.
+type ContinueRunJSONRequestBody = ContinueRunRequest
+
 // PostRunEventJSONRequestBody defines body for PostRunEvent for application/json ContentType.
 type PostRunEventJSONRequestBody = PostEventRequest
+
+// ResumeRunJSONRequestBody defines body for ResumeRun for application/json ContentType.
+type ResumeRunJSONRequestBody = ResumeRunRequest
+
+// RetryRunJSONRequestBody defines body for RetryRun for application/json ContentType.
+type RetryRunJSONRequestBody = RetryRunRequest
+
+// RetryRunFromModelCallJSONRequestBody defines body for RetryRunFromModelCall for application/json ContentType.
+type RetryRunFromModelCallJSONRequestBody = RetryRunFromModelCallRequest
+
+// SettleStepJSONRequestBody defines body for SettleStep for application/json ContentType.
+type SettleStepJSONRequestBody = SettleStepRequest
 
 // StartTaskJSONRequestBody defines body for StartTask for application/json ContentType.
 type StartTaskJSONRequestBody = StartTaskRequest
@@ -1577,6 +1740,13 @@ type ClientInterface interface {
 	// Corresponds with POST /hecate/v1/system/projections/rebuild (the `RebuildProjections` operationId).
 	RebuildProjections(ctx context.Context, body RebuildProjectionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ShutDown End the server
+	//
+	// Answers, and then ends the process as a signal would: runs under way are not cancelled, they go on with the next start or at another worker. Only from the server's own machine.
+	//
+	// Corresponds with POST /hecate/v1/system/shutdown (the `ShutDown` operationId).
+	ShutDown(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListTasks List tasks
 	//
 	// Newest first.
@@ -1591,7 +1761,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-	CreateTaskWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateTaskWithBody(ctx context.Context, params *CreateTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CreateTask Create a task
 	//
@@ -1600,7 +1770,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-	CreateTask(ctx context.Context, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CreateTask(ctx context.Context, params *CreateTaskParams, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// DeleteTask Delete a task
 	//
@@ -1637,7 +1807,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-	ResolveApprovalWithBody(ctx context.Context, taskId string, approvalId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ResolveApprovalWithBody(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResolveApproval Answer an approval
 	//
@@ -1646,7 +1816,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-	ResolveApproval(ctx context.Context, taskId string, approvalId string, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	ResolveApproval(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTaskArtifacts List artifacts of a task
 	//
@@ -1690,7 +1860,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-	CancelRunWithBody(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CancelRunWithBody(ctx context.Context, taskId string, runId string, params *CancelRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// CancelRun Cancel a run
 	//
@@ -1699,7 +1869,25 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-	CancelRun(ctx context.Context, taskId string, runId string, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	CancelRun(ctx context.Context, taskId string, runId string, params *CancelRunParams, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ContinueRunWithBody Say something more in a run's conversation
+	//
+	// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+	ContinueRunWithBody(ctx context.Context, taskId string, runId string, params *ContinueRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ContinueRun Say something more in a run's conversation
+	//
+	// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+	ContinueRun(ctx context.Context, taskId string, runId string, params *ContinueRunParams, body ContinueRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRunEvents List events of a run
 	//
@@ -1715,7 +1903,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-	PostRunEventWithBody(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	PostRunEventWithBody(ctx context.Context, taskId string, runId string, params *PostRunEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// PostRunEvent Add an event to a run
 	//
@@ -1724,7 +1912,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-	PostRunEvent(ctx context.Context, taskId string, runId string, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	PostRunEvent(ctx context.Context, taskId string, runId string, params *PostRunEventParams, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListPatches List patches of a run
 	//
@@ -1740,6 +1928,60 @@ type ClientInterface interface {
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id} (the `GetPatch` operationId).
 	GetPatch(ctx context.Context, taskId string, runId string, artifactId string, params *GetPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ResumeRunWithBody Go on where a run stopped
+	//
+	// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+	ResumeRunWithBody(ctx context.Context, taskId string, runId string, params *ResumeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ResumeRun Go on where a run stopped
+	//
+	// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+	ResumeRun(ctx context.Context, taskId string, runId string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryRunWithBody Do a run again
+	//
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+	RetryRunWithBody(ctx context.Context, taskId string, runId string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryRun Do a run again
+	//
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+	RetryRun(ctx context.Context, taskId string, runId string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryRunFromModelCallWithBody Make one model call of a run again
+	//
+	// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+	RetryRunFromModelCallWithBody(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RetryRunFromModelCall Make one model call of a run again
+	//
+	// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+	RetryRunFromModelCall(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, body RetryRunFromModelCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListSteps List steps of a run
 	//
 	// What the run did or waits for, in order of `index`.
@@ -1753,6 +1995,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id} (the `GetStep` operationId).
 	GetStep(ctx context.Context, taskId string, runId string, stepId string, params *GetStepParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SettleStepWithBody Say what came of a call
+	//
+	// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+	SettleStepWithBody(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// SettleStep Say what came of a call
+	//
+	// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+	SettleStep(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, body SettleStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StreamRun Follow a run
 	//
@@ -1768,7 +2028,7 @@ type ClientInterface interface {
 	// Takes any type of body and a specified content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-	StartTaskWithBody(ctx context.Context, taskId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+	StartTaskWithBody(ctx context.Context, taskId string, params *StartTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StartTask Start a run
 	//
@@ -1777,7 +2037,7 @@ type ClientInterface interface {
 	// Takes a body of the `application/json` content type.
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-	StartTask(ctx context.Context, taskId string, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+	StartTask(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WhoAmI Tell who is asking and who answers
 	//
@@ -1893,6 +2153,23 @@ func (c *Client) RebuildProjections(ctx context.Context, body RebuildProjections
 	return c.Client.Do(req)
 }
 
+// ShutDown End the server
+//
+// Answers, and then ends the process as a signal would: runs under way are not cancelled, they go on with the next start or at another worker. Only from the server's own machine.
+//
+// Corresponds with POST /hecate/v1/system/shutdown (the `ShutDown` operationId).
+func (c *Client) ShutDown(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewShutDownRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListTasks List tasks
 //
 // Newest first.
@@ -1917,8 +2194,8 @@ func (c *Client) ListTasks(ctx context.Context, params *ListTasksParams, reqEdit
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-func (c *Client) CreateTaskWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateTaskRequestWithBody(c.Server, contentType, body)
+func (c *Client) CreateTaskWithBody(ctx context.Context, params *CreateTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTaskRequestWithBody(c.Server, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -1936,8 +2213,8 @@ func (c *Client) CreateTaskWithBody(ctx context.Context, contentType string, bod
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-func (c *Client) CreateTask(ctx context.Context, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCreateTaskRequest(c.Server, body)
+func (c *Client) CreateTask(ctx context.Context, params *CreateTaskParams, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateTaskRequest(c.Server, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2023,8 +2300,8 @@ func (c *Client) GetApproval(ctx context.Context, taskId string, approvalId stri
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-func (c *Client) ResolveApprovalWithBody(ctx context.Context, taskId string, approvalId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResolveApprovalRequestWithBody(c.Server, taskId, approvalId, contentType, body)
+func (c *Client) ResolveApprovalWithBody(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResolveApprovalRequestWithBody(c.Server, taskId, approvalId, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2042,8 +2319,8 @@ func (c *Client) ResolveApprovalWithBody(ctx context.Context, taskId string, app
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-func (c *Client) ResolveApproval(ctx context.Context, taskId string, approvalId string, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewResolveApprovalRequest(c.Server, taskId, approvalId, body)
+func (c *Client) ResolveApproval(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResolveApprovalRequest(c.Server, taskId, approvalId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2146,8 +2423,8 @@ func (c *Client) GetArtifact(ctx context.Context, taskId string, runId string, a
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-func (c *Client) CancelRunWithBody(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCancelRunRequestWithBody(c.Server, taskId, runId, contentType, body)
+func (c *Client) CancelRunWithBody(ctx context.Context, taskId string, runId string, params *CancelRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelRunRequestWithBody(c.Server, taskId, runId, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2165,8 +2442,46 @@ func (c *Client) CancelRunWithBody(ctx context.Context, taskId string, runId str
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-func (c *Client) CancelRun(ctx context.Context, taskId string, runId string, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewCancelRunRequest(c.Server, taskId, runId, body)
+func (c *Client) CancelRun(ctx context.Context, taskId string, runId string, params *CancelRunParams, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCancelRunRequest(c.Server, taskId, runId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ContinueRunWithBody Say something more in a run's conversation
+//
+// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+func (c *Client) ContinueRunWithBody(ctx context.Context, taskId string, runId string, params *ContinueRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewContinueRunRequestWithBody(c.Server, taskId, runId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ContinueRun Say something more in a run's conversation
+//
+// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+func (c *Client) ContinueRun(ctx context.Context, taskId string, runId string, params *ContinueRunParams, body ContinueRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewContinueRunRequest(c.Server, taskId, runId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2201,8 +2516,8 @@ func (c *Client) ListRunEvents(ctx context.Context, taskId string, runId string,
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-func (c *Client) PostRunEventWithBody(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPostRunEventRequestWithBody(c.Server, taskId, runId, contentType, body)
+func (c *Client) PostRunEventWithBody(ctx context.Context, taskId string, runId string, params *PostRunEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostRunEventRequestWithBody(c.Server, taskId, runId, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2220,8 +2535,8 @@ func (c *Client) PostRunEventWithBody(ctx context.Context, taskId string, runId 
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-func (c *Client) PostRunEvent(ctx context.Context, taskId string, runId string, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewPostRunEventRequest(c.Server, taskId, runId, body)
+func (c *Client) PostRunEvent(ctx context.Context, taskId string, runId string, params *PostRunEventParams, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewPostRunEventRequest(c.Server, taskId, runId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2266,6 +2581,120 @@ func (c *Client) GetPatch(ctx context.Context, taskId string, runId string, arti
 	return c.Client.Do(req)
 }
 
+// ResumeRunWithBody Go on where a run stopped
+//
+// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+func (c *Client) ResumeRunWithBody(ctx context.Context, taskId string, runId string, params *ResumeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeRunRequestWithBody(c.Server, taskId, runId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ResumeRun Go on where a run stopped
+//
+// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+func (c *Client) ResumeRun(ctx context.Context, taskId string, runId string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewResumeRunRequest(c.Server, taskId, runId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryRunWithBody Do a run again
+//
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+func (c *Client) RetryRunWithBody(ctx context.Context, taskId string, runId string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryRunRequestWithBody(c.Server, taskId, runId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryRun Do a run again
+//
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+func (c *Client) RetryRun(ctx context.Context, taskId string, runId string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryRunRequest(c.Server, taskId, runId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryRunFromModelCallWithBody Make one model call of a run again
+//
+// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+func (c *Client) RetryRunFromModelCallWithBody(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryRunFromModelCallRequestWithBody(c.Server, taskId, runId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RetryRunFromModelCall Make one model call of a run again
+//
+// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+func (c *Client) RetryRunFromModelCall(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, body RetryRunFromModelCallJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRetryRunFromModelCallRequest(c.Server, taskId, runId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListSteps List steps of a run
 //
 // What the run did or waits for, in order of `index`.
@@ -2300,6 +2729,44 @@ func (c *Client) GetStep(ctx context.Context, taskId string, runId string, stepI
 	return c.Client.Do(req)
 }
 
+// SettleStepWithBody Say what came of a call
+//
+// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+func (c *Client) SettleStepWithBody(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSettleStepRequestWithBody(c.Server, taskId, runId, stepId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// SettleStep Say what came of a call
+//
+// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+func (c *Client) SettleStep(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, body SettleStepJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewSettleStepRequest(c.Server, taskId, runId, stepId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // StreamRun Follow a run
 //
 // Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.
@@ -2324,8 +2791,8 @@ func (c *Client) StreamRun(ctx context.Context, taskId string, runId string, par
 // Takes any type of body and a specified content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-func (c *Client) StartTaskWithBody(ctx context.Context, taskId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewStartTaskRequestWithBody(c.Server, taskId, contentType, body)
+func (c *Client) StartTaskWithBody(ctx context.Context, taskId string, params *StartTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartTaskRequestWithBody(c.Server, taskId, params, contentType, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2343,8 +2810,8 @@ func (c *Client) StartTaskWithBody(ctx context.Context, taskId string, contentTy
 // Takes a body of the `application/json` content type.
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-func (c *Client) StartTask(ctx context.Context, taskId string, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
-	req, err := NewStartTaskRequest(c.Server, taskId, body)
+func (c *Client) StartTask(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewStartTaskRequest(c.Server, taskId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -2741,6 +3208,33 @@ func NewRebuildProjectionsRequestWithBody(server string, contentType string, bod
 	return req, nil
 }
 
+// NewShutDownRequest constructs an http.Request for the ShutDown method
+func NewShutDownRequest(server string) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/system/shutdown")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
 // NewListTasksRequest constructs an http.Request for the ListTasks method
 func NewListTasksRequest(server string, params *ListTasksParams) (*http.Request, error) {
 	var err error
@@ -2847,18 +3341,18 @@ func NewListTasksRequest(server string, params *ListTasksParams) (*http.Request,
 }
 
 // NewCreateTaskRequest calls the generic CreateTask builder with application/json body
-func NewCreateTaskRequest(server string, body CreateTaskJSONRequestBody) (*http.Request, error) {
+func NewCreateTaskRequest(server string, params *CreateTaskParams, body CreateTaskJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCreateTaskRequestWithBody(server, "application/json", bodyReader)
+	return NewCreateTaskRequestWithBody(server, params, "application/json", bodyReader)
 }
 
 // NewCreateTaskRequestWithBody constructs an http.Request for the CreateTask method, with any body, and a specified content type
-func NewCreateTaskRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCreateTaskRequestWithBody(server string, params *CreateTaskParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	serverURL, err := url.Parse(server)
@@ -2882,6 +3376,21 @@ func NewCreateTaskRequestWithBody(server string, contentType string, body io.Rea
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -3156,18 +3665,18 @@ func NewGetApprovalRequest(server string, taskId string, approvalId string, para
 }
 
 // NewResolveApprovalRequest calls the generic ResolveApproval builder with application/json body
-func NewResolveApprovalRequest(server string, taskId string, approvalId string, body ResolveApprovalJSONRequestBody) (*http.Request, error) {
+func NewResolveApprovalRequest(server string, taskId string, approvalId string, params *ResolveApprovalParams, body ResolveApprovalJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewResolveApprovalRequestWithBody(server, taskId, approvalId, "application/json", bodyReader)
+	return NewResolveApprovalRequestWithBody(server, taskId, approvalId, params, "application/json", bodyReader)
 }
 
 // NewResolveApprovalRequestWithBody constructs an http.Request for the ResolveApproval method, with any body, and a specified content type
-func NewResolveApprovalRequestWithBody(server string, taskId string, approvalId string, contentType string, body io.Reader) (*http.Request, error) {
+func NewResolveApprovalRequestWithBody(server string, taskId string, approvalId string, params *ResolveApprovalParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -3205,6 +3714,21 @@ func NewResolveApprovalRequestWithBody(server string, taskId string, approvalId 
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -3618,18 +4142,18 @@ func NewGetArtifactRequest(server string, taskId string, runId string, artifactI
 }
 
 // NewCancelRunRequest calls the generic CancelRun builder with application/json body
-func NewCancelRunRequest(server string, taskId string, runId string, body CancelRunJSONRequestBody) (*http.Request, error) {
+func NewCancelRunRequest(server string, taskId string, runId string, params *CancelRunParams, body CancelRunJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewCancelRunRequestWithBody(server, taskId, runId, "application/json", bodyReader)
+	return NewCancelRunRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
 }
 
 // NewCancelRunRequestWithBody constructs an http.Request for the CancelRun method, with any body, and a specified content type
-func NewCancelRunRequestWithBody(server string, taskId string, runId string, contentType string, body io.Reader) (*http.Request, error) {
+func NewCancelRunRequestWithBody(server string, taskId string, runId string, params *CancelRunParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -3667,6 +4191,90 @@ func NewCancelRunRequestWithBody(server string, taskId string, runId string, con
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewContinueRunRequest calls the generic ContinueRun builder with application/json body
+func NewContinueRunRequest(server string, taskId string, runId string, params *ContinueRunParams, body ContinueRunJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewContinueRunRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
+}
+
+// NewContinueRunRequestWithBody constructs an http.Request for the ContinueRun method, with any body, and a specified content type
+func NewContinueRunRequestWithBody(server string, taskId string, runId string, params *ContinueRunParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/continue", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -3778,18 +4386,18 @@ func NewListRunEventsRequest(server string, taskId string, runId string, params 
 }
 
 // NewPostRunEventRequest calls the generic PostRunEvent builder with application/json body
-func NewPostRunEventRequest(server string, taskId string, runId string, body PostRunEventJSONRequestBody) (*http.Request, error) {
+func NewPostRunEventRequest(server string, taskId string, runId string, params *PostRunEventParams, body PostRunEventJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewPostRunEventRequestWithBody(server, taskId, runId, "application/json", bodyReader)
+	return NewPostRunEventRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
 }
 
 // NewPostRunEventRequestWithBody constructs an http.Request for the PostRunEvent method, with any body, and a specified content type
-func NewPostRunEventRequestWithBody(server string, taskId string, runId string, contentType string, body io.Reader) (*http.Request, error) {
+func NewPostRunEventRequestWithBody(server string, taskId string, runId string, params *PostRunEventParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -3827,6 +4435,21 @@ func NewPostRunEventRequestWithBody(server string, taskId string, runId string, 
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -3997,6 +4620,213 @@ func NewGetPatchRequest(server string, taskId string, runId string, artifactId s
 			}
 
 			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewResumeRunRequest calls the generic ResumeRun builder with application/json body
+func NewResumeRunRequest(server string, taskId string, runId string, params *ResumeRunParams, body ResumeRunJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewResumeRunRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
+}
+
+// NewResumeRunRequestWithBody constructs an http.Request for the ResumeRun method, with any body, and a specified content type
+func NewResumeRunRequestWithBody(server string, taskId string, runId string, params *ResumeRunParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/resume", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRetryRunRequest calls the generic RetryRun builder with application/json body
+func NewRetryRunRequest(server string, taskId string, runId string, params *RetryRunParams, body RetryRunJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRetryRunRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
+}
+
+// NewRetryRunRequestWithBody constructs an http.Request for the RetryRun method, with any body, and a specified content type
+func NewRetryRunRequestWithBody(server string, taskId string, runId string, params *RetryRunParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/retry", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRetryRunFromModelCallRequest calls the generic RetryRunFromModelCall builder with application/json body
+func NewRetryRunFromModelCallRequest(server string, taskId string, runId string, params *RetryRunFromModelCallParams, body RetryRunFromModelCallJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRetryRunFromModelCallRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
+}
+
+// NewRetryRunFromModelCallRequestWithBody constructs an http.Request for the RetryRunFromModelCall method, with any body, and a specified content type
+func NewRetryRunFromModelCallRequestWithBody(server string, taskId string, runId string, params *RetryRunFromModelCallParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/retry-from-model-call", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
 	}
@@ -4177,6 +5007,82 @@ func NewGetStepRequest(server string, taskId string, runId string, stepId string
 	return req, nil
 }
 
+// NewSettleStepRequest calls the generic SettleStep builder with application/json body
+func NewSettleStepRequest(server string, taskId string, runId string, stepId string, params *SettleStepParams, body SettleStepJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewSettleStepRequestWithBody(server, taskId, runId, stepId, params, "application/json", bodyReader)
+}
+
+// NewSettleStepRequestWithBody constructs an http.Request for the SettleStep method, with any body, and a specified content type
+func NewSettleStepRequestWithBody(server string, taskId string, runId string, stepId string, params *SettleStepParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "step_id", stepId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/steps/%s/settle", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewStreamRunRequest constructs an http.Request for the StreamRun method
 func NewStreamRunRequest(server string, taskId string, runId string, params *StreamRunParams) (*http.Request, error) {
 	var err error
@@ -4284,18 +5190,18 @@ func NewStreamRunRequest(server string, taskId string, runId string, params *Str
 }
 
 // NewStartTaskRequest calls the generic StartTask builder with application/json body
-func NewStartTaskRequest(server string, taskId string, body StartTaskJSONRequestBody) (*http.Request, error) {
+func NewStartTaskRequest(server string, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
 	buf, err := json.Marshal(body)
 	if err != nil {
 		return nil, err
 	}
 	bodyReader = bytes.NewReader(buf)
-	return NewStartTaskRequestWithBody(server, taskId, "application/json", bodyReader)
+	return NewStartTaskRequestWithBody(server, taskId, params, "application/json", bodyReader)
 }
 
 // NewStartTaskRequestWithBody constructs an http.Request for the StartTask method, with any body, and a specified content type
-func NewStartTaskRequestWithBody(server string, taskId string, contentType string, body io.Reader) (*http.Request, error) {
+func NewStartTaskRequestWithBody(server string, taskId string, params *StartTaskParams, contentType string, body io.Reader) (*http.Request, error) {
 	var err error
 
 	var pathParam0 string
@@ -4326,6 +5232,21 @@ func NewStartTaskRequestWithBody(server string, taskId string, contentType strin
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -4497,6 +5418,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /hecate/v1/system/projections/rebuild (the `RebuildProjections` operationId).
 	RebuildProjectionsWithResponse(ctx context.Context, body RebuildProjectionsJSONRequestBody, reqEditors ...RequestEditorFn) (*RebuildProjectionsResponse, error)
 
+	// ShutDownWithResponse End the server
+	//
+	// Answers, and then ends the process as a signal would: runs under way are not cancelled, they go on with the next start or at another worker. Only from the server's own machine.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/system/shutdown (the `ShutDown` operationId).
+	ShutDownWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ShutDownResponse, error)
+
 	// ListTasksWithResponse List tasks
 	//
 	// Newest first.
@@ -4513,7 +5443,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-	CreateTaskWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error)
+	CreateTaskWithBodyWithResponse(ctx context.Context, params *CreateTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error)
 
 	// CreateTaskWithResponse Create a task
 	//
@@ -4522,7 +5452,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-	CreateTaskWithResponse(ctx context.Context, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error)
+	CreateTaskWithResponse(ctx context.Context, params *CreateTaskParams, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error)
 
 	// DeleteTaskWithResponse Delete a task
 	//
@@ -4567,7 +5497,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-	ResolveApprovalWithBodyWithResponse(ctx context.Context, taskId string, approvalId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error)
+	ResolveApprovalWithBodyWithResponse(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error)
 
 	// ResolveApprovalWithResponse Answer an approval
 	//
@@ -4576,7 +5506,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-	ResolveApprovalWithResponse(ctx context.Context, taskId string, approvalId string, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error)
+	ResolveApprovalWithResponse(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error)
 
 	// ListTaskArtifactsWithResponse List artifacts of a task
 	//
@@ -4630,7 +5560,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-	CancelRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelRunResponse, error)
+	CancelRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *CancelRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelRunResponse, error)
 
 	// CancelRunWithResponse Cancel a run
 	//
@@ -4639,7 +5569,25 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-	CancelRunWithResponse(ctx context.Context, taskId string, runId string, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelRunResponse, error)
+	CancelRunWithResponse(ctx context.Context, taskId string, runId string, params *CancelRunParams, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelRunResponse, error)
+
+	// ContinueRunWithBodyWithResponse Say something more in a run's conversation
+	//
+	// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+	ContinueRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *ContinueRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ContinueRunResponse, error)
+
+	// ContinueRunWithResponse Say something more in a run's conversation
+	//
+	// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+	ContinueRunWithResponse(ctx context.Context, taskId string, runId string, params *ContinueRunParams, body ContinueRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ContinueRunResponse, error)
 
 	// ListRunEventsWithResponse List events of a run
 	//
@@ -4657,7 +5605,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-	PostRunEventWithBodyWithResponse(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error)
+	PostRunEventWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *PostRunEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error)
 
 	// PostRunEventWithResponse Add an event to a run
 	//
@@ -4666,7 +5614,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-	PostRunEventWithResponse(ctx context.Context, taskId string, runId string, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error)
+	PostRunEventWithResponse(ctx context.Context, taskId string, runId string, params *PostRunEventParams, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error)
 
 	// ListPatchesWithResponse List patches of a run
 	//
@@ -4686,6 +5634,60 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id} (the `GetPatch` operationId).
 	GetPatchWithResponse(ctx context.Context, taskId string, runId string, artifactId string, params *GetPatchParams, reqEditors ...RequestEditorFn) (*GetPatchResponse, error)
 
+	// ResumeRunWithBodyWithResponse Go on where a run stopped
+	//
+	// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+	ResumeRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *ResumeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error)
+
+	// ResumeRunWithResponse Go on where a run stopped
+	//
+	// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+	ResumeRunWithResponse(ctx context.Context, taskId string, runId string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error)
+
+	// RetryRunWithBodyWithResponse Do a run again
+	//
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+	RetryRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryRunResponse, error)
+
+	// RetryRunWithResponse Do a run again
+	//
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+	RetryRunWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryRunResponse, error)
+
+	// RetryRunFromModelCallWithBodyWithResponse Make one model call of a run again
+	//
+	// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+	RetryRunFromModelCallWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryRunFromModelCallResponse, error)
+
+	// RetryRunFromModelCallWithResponse Make one model call of a run again
+	//
+	// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+	RetryRunFromModelCallWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, body RetryRunFromModelCallJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryRunFromModelCallResponse, error)
+
 	// ListStepsWithResponse List steps of a run
 	//
 	// What the run did or waits for, in order of `index`.
@@ -4704,6 +5706,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id} (the `GetStep` operationId).
 	GetStepWithResponse(ctx context.Context, taskId string, runId string, stepId string, params *GetStepParams, reqEditors ...RequestEditorFn) (*GetStepResponse, error)
 
+	// SettleStepWithBodyWithResponse Say what came of a call
+	//
+	// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+	SettleStepWithBodyWithResponse(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SettleStepResponse, error)
+
+	// SettleStepWithResponse Say what came of a call
+	//
+	// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+	SettleStepWithResponse(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, body SettleStepJSONRequestBody, reqEditors ...RequestEditorFn) (*SettleStepResponse, error)
+
 	// StreamRunWithResponse Follow a run
 	//
 	// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.
@@ -4720,7 +5740,7 @@ type ClientWithResponsesInterface interface {
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-	StartTaskWithBodyWithResponse(ctx context.Context, taskId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartTaskResponse, error)
+	StartTaskWithBodyWithResponse(ctx context.Context, taskId string, params *StartTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartTaskResponse, error)
 
 	// StartTaskWithResponse Start a run
 	//
@@ -4729,7 +5749,7 @@ type ClientWithResponsesInterface interface {
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-	StartTaskWithResponse(ctx context.Context, taskId string, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTaskResponse, error)
+	StartTaskWithResponse(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTaskResponse, error)
 
 	// WhoAmIWithResponse Tell who is asking and who answers
 	//
@@ -5128,6 +6148,82 @@ func (r RebuildProjectionsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RebuildProjectionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ShutDownResponse202Headers the declared response headers of an HTTP 202 response for ShutDown
+type ShutDownResponse202Headers struct {
+	XRequestId *string
+}
+
+type ShutDownResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *ShutdownAnswer
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers202 the parsed response headers for an HTTP 202 response
+	Headers202 *ShutDownResponse202Headers
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r ShutDownResponse) GetJSON202() *ShutdownAnswer {
+	return r.JSON202
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ShutDownResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ShutDownResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ShutDownResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ShutDownResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ShutDownResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ShutDownResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ShutDownResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ShutDownResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6234,6 +7330,107 @@ func (r CancelRunResponse) ContentType() string {
 	return ""
 }
 
+// ContinueRunResponse200Headers the declared response headers of an HTTP 200 response for ContinueRun
+type ContinueRunResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+	XSpanId        *string
+	XTraceId       *string
+}
+
+type ContinueRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ContinueRunResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ContinueRunResponse) GetJSON200() *RunAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ContinueRunResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ContinueRunResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ContinueRunResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ContinueRunResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r ContinueRunResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ContinueRunResponse) GetJSON422() *Error {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ContinueRunResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ContinueRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ContinueRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ContinueRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ContinueRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListRunEventsResponse200Headers the declared response headers of an HTTP 200 response for ListRunEvents
 type ListRunEventsResponse200Headers struct {
 	HecatePosition *string
@@ -6581,6 +7778,309 @@ func (r GetPatchResponse) ContentType() string {
 	return ""
 }
 
+// ResumeRunResponse200Headers the declared response headers of an HTTP 200 response for ResumeRun
+type ResumeRunResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+	XSpanId        *string
+	XTraceId       *string
+}
+
+type ResumeRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ResumeRunResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ResumeRunResponse) GetJSON200() *RunAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ResumeRunResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ResumeRunResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ResumeRunResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ResumeRunResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r ResumeRunResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r ResumeRunResponse) GetJSON422() *Error {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ResumeRunResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r ResumeRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ResumeRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ResumeRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ResumeRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RetryRunResponse200Headers the declared response headers of an HTTP 200 response for RetryRun
+type RetryRunResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+	XSpanId        *string
+	XTraceId       *string
+}
+
+type RetryRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RetryRunResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RetryRunResponse) GetJSON200() *RunAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RetryRunResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RetryRunResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RetryRunResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RetryRunResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r RetryRunResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r RetryRunResponse) GetJSON422() *Error {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RetryRunResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RetryRunFromModelCallResponse200Headers the declared response headers of an HTTP 200 response for RetryRunFromModelCall
+type RetryRunFromModelCallResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+	XSpanId        *string
+	XTraceId       *string
+}
+
+type RetryRunFromModelCallResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RunAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RetryRunFromModelCallResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON200() *RunAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON422() *Error {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r RetryRunFromModelCallResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RetryRunFromModelCallResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RetryRunFromModelCallResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RetryRunFromModelCallResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListStepsResponse200Headers the declared response headers of an HTTP 200 response for ListSteps
 type ListStepsResponse200Headers struct {
 	HecatePosition *string
@@ -6745,6 +8245,98 @@ func (r GetStepResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetStepResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// SettleStepResponse200Headers the declared response headers of an HTTP 200 response for SettleStep
+type SettleStepResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type SettleStepResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *StepAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *SettleStepResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r SettleStepResponse) GetJSON200() *StepAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r SettleStepResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r SettleStepResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r SettleStepResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r SettleStepResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r SettleStepResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r SettleStepResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetBody returns the raw response body bytes
+func (r SettleStepResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r SettleStepResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r SettleStepResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r SettleStepResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -7096,6 +8688,21 @@ func (c *ClientWithResponses) RebuildProjectionsWithResponse(ctx context.Context
 	return ParseRebuildProjectionsResponse(rsp)
 }
 
+// ShutDownWithResponse End the server
+//
+// Answers, and then ends the process as a signal would: runs under way are not cancelled, they go on with the next start or at another worker. Only from the server's own machine.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/system/shutdown (the `ShutDown` operationId).
+func (c *ClientWithResponses) ShutDownWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ShutDownResponse, error) {
+	rsp, err := c.ShutDown(ctx, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseShutDownResponse(rsp)
+}
+
 // ListTasksWithResponse List tasks
 //
 // Newest first.
@@ -7118,8 +8725,8 @@ func (c *ClientWithResponses) ListTasksWithResponse(ctx context.Context, params 
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-func (c *ClientWithResponses) CreateTaskWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error) {
-	rsp, err := c.CreateTaskWithBody(ctx, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CreateTaskWithBodyWithResponse(ctx context.Context, params *CreateTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error) {
+	rsp, err := c.CreateTaskWithBody(ctx, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7133,8 +8740,8 @@ func (c *ClientWithResponses) CreateTaskWithBodyWithResponse(ctx context.Context
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks (the `CreateTask` operationId).
-func (c *ClientWithResponses) CreateTaskWithResponse(ctx context.Context, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error) {
-	rsp, err := c.CreateTask(ctx, body, reqEditors...)
+func (c *ClientWithResponses) CreateTaskWithResponse(ctx context.Context, params *CreateTaskParams, body CreateTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateTaskResponse, error) {
+	rsp, err := c.CreateTask(ctx, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7208,8 +8815,8 @@ func (c *ClientWithResponses) GetApprovalWithResponse(ctx context.Context, taskI
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-func (c *ClientWithResponses) ResolveApprovalWithBodyWithResponse(ctx context.Context, taskId string, approvalId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error) {
-	rsp, err := c.ResolveApprovalWithBody(ctx, taskId, approvalId, contentType, body, reqEditors...)
+func (c *ClientWithResponses) ResolveApprovalWithBodyWithResponse(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error) {
+	rsp, err := c.ResolveApprovalWithBody(ctx, taskId, approvalId, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7223,8 +8830,8 @@ func (c *ClientWithResponses) ResolveApprovalWithBodyWithResponse(ctx context.Co
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/approvals/{approval_id}/resolve (the `ResolveApproval` operationId).
-func (c *ClientWithResponses) ResolveApprovalWithResponse(ctx context.Context, taskId string, approvalId string, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error) {
-	rsp, err := c.ResolveApproval(ctx, taskId, approvalId, body, reqEditors...)
+func (c *ClientWithResponses) ResolveApprovalWithResponse(ctx context.Context, taskId string, approvalId string, params *ResolveApprovalParams, body ResolveApprovalJSONRequestBody, reqEditors ...RequestEditorFn) (*ResolveApprovalResponse, error) {
+	rsp, err := c.ResolveApproval(ctx, taskId, approvalId, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7313,8 +8920,8 @@ func (c *ClientWithResponses) GetArtifactWithResponse(ctx context.Context, taskI
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-func (c *ClientWithResponses) CancelRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelRunResponse, error) {
-	rsp, err := c.CancelRunWithBody(ctx, taskId, runId, contentType, body, reqEditors...)
+func (c *ClientWithResponses) CancelRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *CancelRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CancelRunResponse, error) {
+	rsp, err := c.CancelRunWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7328,12 +8935,42 @@ func (c *ClientWithResponses) CancelRunWithBodyWithResponse(ctx context.Context,
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/cancel (the `CancelRun` operationId).
-func (c *ClientWithResponses) CancelRunWithResponse(ctx context.Context, taskId string, runId string, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelRunResponse, error) {
-	rsp, err := c.CancelRun(ctx, taskId, runId, body, reqEditors...)
+func (c *ClientWithResponses) CancelRunWithResponse(ctx context.Context, taskId string, runId string, params *CancelRunParams, body CancelRunJSONRequestBody, reqEditors ...RequestEditorFn) (*CancelRunResponse, error) {
+	rsp, err := c.CancelRun(ctx, taskId, runId, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
 	return ParseCancelRunResponse(rsp)
+}
+
+// ContinueRunWithBodyWithResponse Say something more in a run's conversation
+//
+// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+func (c *ClientWithResponses) ContinueRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *ContinueRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ContinueRunResponse, error) {
+	rsp, err := c.ContinueRunWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseContinueRunResponse(rsp)
+}
+
+// ContinueRunWithResponse Say something more in a run's conversation
+//
+// Opens a run in the same workspace that takes the conversation and the bill of an ended run further with a new prompt. Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/continue (the `ContinueRun` operationId).
+func (c *ClientWithResponses) ContinueRunWithResponse(ctx context.Context, taskId string, runId string, params *ContinueRunParams, body ContinueRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ContinueRunResponse, error) {
+	rsp, err := c.ContinueRun(ctx, taskId, runId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseContinueRunResponse(rsp)
 }
 
 // ListRunEventsWithResponse List events of a run
@@ -7358,8 +8995,8 @@ func (c *ClientWithResponses) ListRunEventsWithResponse(ctx context.Context, tas
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-func (c *ClientWithResponses) PostRunEventWithBodyWithResponse(ctx context.Context, taskId string, runId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error) {
-	rsp, err := c.PostRunEventWithBody(ctx, taskId, runId, contentType, body, reqEditors...)
+func (c *ClientWithResponses) PostRunEventWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *PostRunEventParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error) {
+	rsp, err := c.PostRunEventWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7373,8 +9010,8 @@ func (c *ClientWithResponses) PostRunEventWithBodyWithResponse(ctx context.Conte
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
-func (c *ClientWithResponses) PostRunEventWithResponse(ctx context.Context, taskId string, runId string, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error) {
-	rsp, err := c.PostRunEvent(ctx, taskId, runId, body, reqEditors...)
+func (c *ClientWithResponses) PostRunEventWithResponse(ctx context.Context, taskId string, runId string, params *PostRunEventParams, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error) {
+	rsp, err := c.PostRunEvent(ctx, taskId, runId, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7411,6 +9048,96 @@ func (c *ClientWithResponses) GetPatchWithResponse(ctx context.Context, taskId s
 	return ParseGetPatchResponse(rsp)
 }
 
+// ResumeRunWithBodyWithResponse Go on where a run stopped
+//
+// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+func (c *ClientWithResponses) ResumeRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *ResumeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error) {
+	rsp, err := c.ResumeRunWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeRunResponse(rsp)
+}
+
+// ResumeRunWithResponse Go on where a run stopped
+//
+// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/resume (the `ResumeRun` operationId).
+func (c *ClientWithResponses) ResumeRunWithResponse(ctx context.Context, taskId string, runId string, params *ResumeRunParams, body ResumeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*ResumeRunResponse, error) {
+	rsp, err := c.ResumeRun(ctx, taskId, runId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseResumeRunResponse(rsp)
+}
+
+// RetryRunWithBodyWithResponse Do a run again
+//
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+func (c *ClientWithResponses) RetryRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryRunResponse, error) {
+	rsp, err := c.RetryRunWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryRunResponse(rsp)
+}
+
+// RetryRunWithResponse Do a run again
+//
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry (the `RetryRun` operationId).
+func (c *ClientWithResponses) RetryRunWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunParams, body RetryRunJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryRunResponse, error) {
+	rsp, err := c.RetryRun(ctx, taskId, runId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryRunResponse(rsp)
+}
+
+// RetryRunFromModelCallWithBodyWithResponse Make one model call of a run again
+//
+// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+func (c *ClientWithResponses) RetryRunFromModelCallWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RetryRunFromModelCallResponse, error) {
+	rsp, err := c.RetryRunFromModelCallWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryRunFromModelCallResponse(rsp)
+}
+
+// RetryRunFromModelCallWithResponse Make one model call of a run again
+//
+// Opens a run with the conversation of an ended run up to just before the answer to one of its model calls, which is asked for again. What was done in the workspace after it is not undone. Steps and calls are counted from 1 again, the bill goes on. Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/retry-from-model-call (the `RetryRunFromModelCall` operationId).
+func (c *ClientWithResponses) RetryRunFromModelCallWithResponse(ctx context.Context, taskId string, runId string, params *RetryRunFromModelCallParams, body RetryRunFromModelCallJSONRequestBody, reqEditors ...RequestEditorFn) (*RetryRunFromModelCallResponse, error) {
+	rsp, err := c.RetryRunFromModelCall(ctx, taskId, runId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRetryRunFromModelCallResponse(rsp)
+}
+
 // ListStepsWithResponse List steps of a run
 //
 // What the run did or waits for, in order of `index`.
@@ -7441,6 +9168,36 @@ func (c *ClientWithResponses) GetStepWithResponse(ctx context.Context, taskId st
 	return ParseGetStepResponse(rsp)
 }
 
+// SettleStepWithBodyWithResponse Say what came of a call
+//
+// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+func (c *ClientWithResponses) SettleStepWithBodyWithResponse(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*SettleStepResponse, error) {
+	rsp, err := c.SettleStepWithBody(ctx, taskId, runId, stepId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSettleStepResponse(rsp)
+}
+
+// SettleStepWithResponse Say what came of a call
+//
+// A call that was under way when its worker died has an unknown outcome, and is never made again by itself. Here the operator says what came of it, once: the next run that goes on from this one (resume, continue) tells the model. The history stays as it was. Of a call whose outcome is known, or was said before, it is refused (409).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/steps/{step_id}/settle (the `SettleStep` operationId).
+func (c *ClientWithResponses) SettleStepWithResponse(ctx context.Context, taskId string, runId string, stepId string, params *SettleStepParams, body SettleStepJSONRequestBody, reqEditors ...RequestEditorFn) (*SettleStepResponse, error) {
+	rsp, err := c.SettleStep(ctx, taskId, runId, stepId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseSettleStepResponse(rsp)
+}
+
 // StreamRunWithResponse Follow a run
 //
 // Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.
@@ -7463,8 +9220,8 @@ func (c *ClientWithResponses) StreamRunWithResponse(ctx context.Context, taskId 
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-func (c *ClientWithResponses) StartTaskWithBodyWithResponse(ctx context.Context, taskId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartTaskResponse, error) {
-	rsp, err := c.StartTaskWithBody(ctx, taskId, contentType, body, reqEditors...)
+func (c *ClientWithResponses) StartTaskWithBodyWithResponse(ctx context.Context, taskId string, params *StartTaskParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*StartTaskResponse, error) {
+	rsp, err := c.StartTaskWithBody(ctx, taskId, params, contentType, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7478,8 +9235,8 @@ func (c *ClientWithResponses) StartTaskWithBodyWithResponse(ctx context.Context,
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
-func (c *ClientWithResponses) StartTaskWithResponse(ctx context.Context, taskId string, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTaskResponse, error) {
-	rsp, err := c.StartTask(ctx, taskId, body, reqEditors...)
+func (c *ClientWithResponses) StartTaskWithResponse(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTaskResponse, error) {
+	rsp, err := c.StartTask(ctx, taskId, params, body, reqEditors...)
 	if err != nil {
 		return nil, err
 	}
@@ -7880,6 +9637,73 @@ func ParseRebuildProjectionsResponse(rsp *http.Response) (*RebuildProjectionsRes
 			headers.XRequestId = &value
 		}
 		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseShutDownResponse parses an HTTP response from a ShutDownWithResponse call
+func ParseShutDownResponse(rsp *http.Response) (*ShutDownResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ShutDownResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest ShutdownAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 202:
+		var headers ShutDownResponse202Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers202 = &headers
 	}
 
 	return response, nil
@@ -9039,6 +10863,122 @@ func ParseCancelRunResponse(rsp *http.Response) (*CancelRunResponse, error) {
 	return response, nil
 }
 
+// ParseContinueRunResponse parses an HTTP response from a ContinueRunWithResponse call
+func ParseContinueRunResponse(rsp *http.Response) (*ContinueRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ContinueRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ContinueRunResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		if values := rsp.Header.Values("X-Span-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Span-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XSpanId = &value
+		}
+		if values := rsp.Header.Values("X-Trace-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Trace-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTraceId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListRunEventsResponse parses an HTTP response from a ListRunEventsWithResponse call
 func ParseListRunEventsResponse(rsp *http.Response) (*ListRunEventsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9398,6 +11338,354 @@ func ParseGetPatchResponse(rsp *http.Response) (*GetPatchResponse, error) {
 	return response, nil
 }
 
+// ParseResumeRunResponse parses an HTTP response from a ResumeRunWithResponse call
+func ParseResumeRunResponse(rsp *http.Response) (*ResumeRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ResumeRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ResumeRunResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		if values := rsp.Header.Values("X-Span-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Span-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XSpanId = &value
+		}
+		if values := rsp.Header.Values("X-Trace-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Trace-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTraceId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRetryRunResponse parses an HTTP response from a RetryRunWithResponse call
+func ParseRetryRunResponse(rsp *http.Response) (*RetryRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RetryRunResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		if values := rsp.Header.Values("X-Span-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Span-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XSpanId = &value
+		}
+		if values := rsp.Header.Values("X-Trace-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Trace-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTraceId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRetryRunFromModelCallResponse parses an HTTP response from a RetryRunFromModelCallWithResponse call
+func ParseRetryRunFromModelCallResponse(rsp *http.Response) (*RetryRunFromModelCallResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RetryRunFromModelCallResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RunAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RetryRunFromModelCallResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		if values := rsp.Header.Values("X-Span-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Span-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XSpanId = &value
+		}
+		if values := rsp.Header.Values("X-Trace-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Trace-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XTraceId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListStepsResponse parses an HTTP response from a ListStepsWithResponse call
 func ParseListStepsResponse(rsp *http.Response) (*ListStepsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9547,6 +11835,101 @@ func ParseGetStepResponse(rsp *http.Response) (*GetStepResponse, error) {
 	switch {
 	case rsp.StatusCode == 200:
 		var headers GetStepResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseSettleStepResponse parses an HTTP response from a SettleStepWithResponse call
+func ParseSettleStepResponse(rsp *http.Response) (*SettleStepResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &SettleStepResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest StepAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers SettleStepResponse200Headers
 		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

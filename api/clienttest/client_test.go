@@ -103,16 +103,20 @@ func followsATask(t *testing.T, url string) {
 		t.Fatal(err)
 	}
 	kind, command := Shell, "echo it works"
-	created, err := c.CreateTaskWithResponse(ctx, CreateTaskRequest{ExecutionKind: &kind, ShellCommand: &command})
+	created, err := c.CreateTaskWithResponse(ctx, nil, CreateTaskRequest{ExecutionKind: &kind, ShellCommand: &command})
 	if err != nil || created.JSON200 == nil {
 		t.Fatalf("%v %s", err, created.Body)
 	}
 	task := created.JSON200.Data.Id
-	started, err := c.StartTaskWithResponse(ctx, task, StartTaskJSONRequestBody{})
+	key := "start it once"
+	started, err := c.StartTaskWithResponse(ctx, task, &StartTaskParams{IdempotencyKey: &key}, StartTaskJSONRequestBody{})
 	if err != nil || started.JSON200 == nil {
 		t.Fatalf("%v %s", err, started.Body)
 	}
 	run := started.JSON200.Data.Id
+	if again, err := c.StartTaskWithResponse(ctx, task, &StartTaskParams{IdempotencyKey: &key}, StartTaskJSONRequestBody{}); err != nil || again.JSON200 == nil || again.JSON200.Data.Id != run {
+		t.Fatalf("started again: %v %s", err, again.Body)
+	}
 	stream, err := c.StreamRun(ctx, task, run, nil)
 	if err != nil {
 		t.Fatal(err)

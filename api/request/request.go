@@ -20,6 +20,8 @@ type Info struct {
 	TraceID string // the caller's, joined, or a new one
 	SpanID  string // made for this request
 	Token   bool   // the caller proved itself with the runtime token
+
+	CommandID string // of a request that the client named, see CommandID
 }
 
 type key struct{}
@@ -47,7 +49,7 @@ func (r Info) Meta() commands.Meta {
 	if r.Token {
 		actor.Name = "token"
 	}
-	return commands.Meta{Actor: actor, RequestID: r.ID, Trace: r.Traceparent()}
+	return commands.Meta{Actor: actor, CommandID: r.CommandID, RequestID: r.ID, Trace: r.Traceparent()}
 }
 
 // SaneID reports whether a client's request id may be kept and shown: printable

@@ -42,7 +42,7 @@ func (a *API) registerApprovals() {
 		example: map[string]any{"object": "task_approval", "data": exampleApproval},
 	}, a.getApproval)
 	register(a, spec{
-		id: "resolveApproval", method: http.MethodPost, path: Base + "/tasks/{task_id}/approvals/{approval_id}/resolve", tag: "Approvals",
+		id: "resolveApproval", method: http.MethodPost, path: Base + "/tasks/{task_id}/approvals/{approval_id}/resolve", tag: "Approvals", keyed: true,
 		summary: "Answer an approval",
 		description: "A yes lets the run go on with exactly what was asked for, once. A no cancels the run. " +
 			"The first answer counts; a later one gets 409, an unreadable decision 400 in any case.",

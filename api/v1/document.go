@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"hecate/api/auth"
+	"hecate/api/request"
 )
 
 // TokenScheme is the name of the runtime token in the document.
@@ -54,6 +55,9 @@ func (a *API) document(s spec) {
 	if s.method == http.MethodGet && !s.open {
 		op.Parameters = append(op.Parameters, minPositionParams()...)
 	}
+	if s.keyed {
+		op.Parameters = append(op.Parameters, keyParam())
+	}
 	delete(op.Responses, "default")
 	for _, status := range failures(s) {
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
@@ -64,6 +68,9 @@ func (a *API) document(s spec) {
 		}
 	}
 	good := op.Responses[strconv.Itoa(max(s.status, http.StatusOK))]
+	if s.answer != nil {
+		good.Content = map[string]*huma.MediaType{"application/json": {Schema: doc.Components.Schemas.Schema(s.answer, true, s.id)}}
+	}
 	if s.media != "" {
 		good.Content = map[string]*huma.MediaType{s.media: {Schema: &huma.Schema{Type: huma.TypeString}, Example: s.example}}
 	} else if m := good.Content["application/json"]; m != nil && s.example != nil {
@@ -97,6 +104,16 @@ func operation(p *huma.PathItem, method string) *huma.Operation {
 		return p.Delete
 	}
 	return p.Get
+}
+
+func keyParam() *huma.Param {
+	least, most := 1, request.KeyMax
+	return &huma.Param{
+		Name: request.KeyHeader, In: "header", Example: "8e03978e-40d5-43dd-bc93-6894a57f9324",
+		Description: "A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, " +
+			"whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.",
+		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
+	}
 }
 
 func minPositionParams() []*huma.Param {

@@ -1,6 +1,7 @@
 package v1
 
 import (
+	"maps"
 	"reflect"
 
 	"hecate/api/envelope"
@@ -28,11 +29,32 @@ var exampleRun = map[string]any{
 	"request_id": "req_5f0c2c6f2a7b4d1e9a3c8b70", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "root_span_id": "00f067aa0ba902b7",
 }
 
+// Two runs that follow exampleRun: one begins anew, one goes on from it.
+var (
+	exampleRetry  = runLike(exampleRun, map[string]any{"id": "run_6a7b8c9d0e1f2a3b4c5d6e7f", "number": 2})
+	exampleResume = runLike(exampleRetry, map[string]any{
+		"prior_cost_micros_usd": 4200,
+		"workspace_path":        "/tmp/hecate-workspaces/task_4f6b1f0c9d2e8a7b3c5d6e7f/run_0a1b2c3d4e5f60718293a4b5",
+	})
+)
+
+func runLike(run, other map[string]any) map[string]any {
+	run = maps.Clone(run)
+	maps.Copy(run, other)
+	return run
+}
+
 var exampleStep = map[string]any{
 	"id": "step_3e2d1c0b9a8f7e6d5c4b3a29", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
 	"index": 1, "kind": "model", "title": "Model call 1", "status": "completed", "phase": "thinking", "result": "success",
 	"tool_name": "builtin.agent_loop_llm", "input": map[string]any{"model": "gpt-5", "model_call_index": 1},
 	"started_at": "2026-02-03T09:30:00.100000000Z", "finished_at": "2026-02-03T09:30:02.400000000Z",
+}
+
+var exampleDoubt = map[string]any{
+	"id": "step_7a6b5c4d3e2f1a0b9c8d7e6f", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
+	"index": 2, "kind": "tool", "title": "shell_exec (outcome unknown)", "status": "failed", "phase": "recovery", "result": "error",
+	"tool_name": "shell_exec", "error_kind": "tool_dispatch_outcome_unknown",
 }
 
 var exampleArtifact = map[string]any{

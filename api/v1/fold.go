@@ -20,7 +20,7 @@ func asOf(s *run.State, base projections.Run) projections.Run {
 	base.ID, base.TaskID, base.Number, base.Orchestrator = s.ID, s.TaskID, s.Number, run.Orchestrator
 	base.Status, base.ModelCallCount = string(s.Status), s.CallsDone
 	base.CostMicroUSD, base.PriorMicroUSD, base.CostKnown = run.MicroUSD(s.SpentPicoUSD), run.MicroUSD(s.PriorPicoUSD), s.CostKnown
-	base.StepCount = s.Steps
+	base.StepCount, base.WorkspacePath = s.Steps, s.WorkspacePath
 	base.Model, base.Provider, base.ProviderKind = s.Route.Model, s.Route.Provider, s.Route.ProviderKind
 	if !s.Status.Terminal() {
 		base.FinishedAt, base.LastError, base.OTelStatus, base.OTelMessage = "", "", "", ""
@@ -40,6 +40,29 @@ func taskItem(ctx context.Context, id string, s task.State) projections.Task {
 		RequestedModel: d.Model, RequestedProvider: d.Provider, BudgetMicroUSD: s.BudgetMicroUSD, ProjectID: d.ProjectID,
 		LatestRequestID: request.From(ctx).ID,
 	}
+}
+
+// stepItem is a call without a known outcome, after somebody said what came of it.
+func stepItem(s *run.State, id string) projections.Step {
+	out := projections.Step{ID: id, TaskID: s.TaskID, RunID: s.ID, Kind: s.Spec.ExecutionKind, Status: "failed", Result: "error"}
+	if out.Kind == run.KindAgentLoop {
+		out.Kind = "tool"
+	}
+	for _, d := range s.Doubtful {
+		if d.Call.StepID != id {
+			continue
+		}
+		out.ToolName, out.ErrorKind = d.Call.ToolName, d.Call.ErrorKind
+		if d.Call.Outcome != run.OutcomeUnknown { // the run's end left it open
+			out.Status, out.ErrorKind = "cancelled", "run_cancelled"
+		}
+	}
+	for n := int64(1); n <= s.Steps; n++ {
+		if s.StepID(n) == id {
+			out.Index = n
+		}
+	}
+	return out
 }
 
 // approvalItem reads an approval from its run's stream.

@@ -17,6 +17,11 @@ var schemaNames = map[string]string{
 	"CancelRequest":    "CancelRunRequest",
 	"ResolveRequest":   "ResolveApprovalRequest",
 	"RebuildRequest":   "RebuildProjectionsRequest",
+	"RetryRequest":     "RetryRunRequest",
+	"ResumeRequest":    "ResumeRunRequest",
+	"ContinueRequest":  "ContinueRunRequest",
+	"BranchRequest":    "RetryRunFromModelCallRequest",
+	"SettleRequest":    "SettleStepRequest",
 	"EventsOutputBody": "EventPage",
 }
 

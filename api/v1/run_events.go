@@ -60,7 +60,7 @@ func (a *API) registerRunEvents() {
 		example: map[string]any{"object": "task_run_events", "data": []any{exampleEvent}},
 	}, a.listRunEvents)
 	register(a, spec{
-		id: "postRunEvent", method: http.MethodPost, path: runRoot + "/events", tag: "Events",
+		id: "postRunEvent", method: http.MethodPost, path: runRoot + "/events", tag: "Events", keyed: true,
 		summary: "Add an event to a run", description: "For what happens around a run. It is accepted in any state of the run and moves nothing in it.",
 		fails: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge},
 		body:  reflect.TypeFor[eventRequest](), bodyExample: map[string]any{"type": "ci.build.finished", "status": "green", "data": map[string]any{"build": 4711}},

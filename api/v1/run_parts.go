@@ -7,9 +7,10 @@ import (
 	"hecate/projections"
 )
 
-type stepInput struct {
+// StepPath names a step of a run.
+type StepPath struct {
 	RunPath
-	StepID string `path:"step_id" doc:"Id of the step."`
+	StepID string `path:"step_id" doc:"Id of the step; it must be one of the run's." example:"step_3e2d1c0b9a8f7e6d5c4b3a29"`
 }
 
 type artifactInput struct {
@@ -57,7 +58,7 @@ func (a *API) listSteps(ctx context.Context, in *RunPath) (*answer[[]projections
 	return list("task_steps", found), err
 }
 
-func (a *API) getStep(ctx context.Context, in *stepInput) (*answer[projections.Step], error) {
+func (a *API) getStep(ctx context.Context, in *StepPath) (*answer[projections.Step], error) {
 	s, err := a.Views.Step(ctx, in.TaskID, in.RunID, in.StepID)
 	return of("task_step", s), err
 }

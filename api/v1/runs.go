@@ -43,11 +43,11 @@ type cancelInput struct {
 
 func (a *API) registerRuns() {
 	register(a, spec{
-		id: "startTask", method: http.MethodPost, path: Base + "/tasks/{task_id}/start", tag: "Runs",
+		id: "startTask", method: http.MethodPost, path: Base + "/tasks/{task_id}/start", tag: "Runs", keyed: true,
 		summary: "Start a run",
 		description: "Opens the task's next run and answers at once: the run is `queued`, or `awaiting_approval` if a person must agree first. " +
 			"Of concurrent calls exactly one opens a run; the others get 409. A W3C `traceparent` is joined.",
-		fails: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
+		fails: opens,
 		body:  reflect.TypeFor[startRequest](), bodyOptional: true,
 		example: map[string]any{"object": "task_run", "data": exampleRun},
 	}, a.startTask)
@@ -64,7 +64,7 @@ func (a *API) registerRuns() {
 		example: map[string]any{"object": "task_run", "data": exampleRun},
 	}, a.getRun)
 	register(a, spec{
-		id: "cancelRun", method: http.MethodPost, path: Base + "/tasks/{task_id}/runs/{run_id}/cancel", tag: "Runs",
+		id: "cancelRun", method: http.MethodPost, path: Base + "/tasks/{task_id}/runs/{run_id}/cancel", tag: "Runs", keyed: true,
 		summary: "Cancel a run",
 		description: "Ends the run for good. The answer already shows it as `cancelled`; what it was doing is stopped right after. " +
 			"A run that has ended stays as it is. A missing or unreadable body is no error.",
@@ -75,10 +75,15 @@ func (a *API) registerRuns() {
 
 func (a *API) startTask(ctx context.Context, in *startInput) (*tracedAnswer[projections.Run], error) {
 	r, err := a.Commands.StartRun(ctx, request.From(ctx).Meta(), in.TaskID)
+	return a.opened(ctx, in.TaskID, r, err)
+}
+
+// opened answers a command that opens a run.
+func (a *API) opened(ctx context.Context, taskID string, r commands.RunResult, err error) (*tracedAnswer[projections.Run], error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := a.afterRun(ctx, in.TaskID, r)
+	out, err := a.afterRun(ctx, taskID, r)
 	if err != nil {
 		return nil, err
 	}

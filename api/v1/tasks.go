@@ -96,7 +96,7 @@ func (in *listTasksInput) Resolve(ctx huma.Context) []error {
 
 func (a *API) registerTasks() {
 	register(a, spec{
-		id: "createTask", method: http.MethodPost, path: Base + "/tasks", tag: "Tasks",
+		id: "createTask", method: http.MethodPost, path: Base + "/tasks", tag: "Tasks", keyed: true,
 		summary:     "Create a task",
 		description: "Records what is wanted and starts nothing: the task is `not_started` until its first run. Answers 200.",
 		fails:       []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge},

@@ -13,7 +13,9 @@ import (
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"hecate/api/auth"
 	"hecate/api/envelope"
 	"hecate/api/feed"
 	"hecate/api/stream"
@@ -47,6 +49,7 @@ type Config struct {
 	Events   *stream.Events
 	Runs     *stream.Runs
 	Host     Host
+	Shutdown func() // asks the process to end and returns at once; nil if nobody may
 	Clock    clock.Clock
 	Patience time.Duration // how long an answer waits for the read models to reach it
 	Log      *slog.Logger
@@ -73,12 +76,15 @@ func Register(h huma.API, c Config) {
 	a := &API{Config: c, huma: h}
 	a.registerTasks()
 	a.registerRuns()
+	a.registerRunsAgain()
 	a.registerRunParts()
+	a.registerCalls()
 	a.registerPatches()
 	a.registerApprovals()
 	a.registerRunEvents()
 	a.registerEvents()
 	a.registerSystem()
+	a.registerShutdown()
 }
 
 // spec is an operation as the document shows it.
@@ -94,7 +100,10 @@ type spec struct {
 	bodyExample      any
 	example          any // of the answer
 	open             bool
-	media            string // of the answer, if it is no JSON
+	local            bool         // only for requests from the server's own machine
+	keyed            bool         // the client may name the request, see request.KeyHeader
+	media            string       // of the answer, if it is no JSON
+	answer           reflect.Type // if the handler writes the answer itself
 }
 
 // register declares one operation. Whatever the handler returns as an error leaves
@@ -105,6 +114,9 @@ func register[I, O any](a *API, s spec, handle func(context.Context, *I) (*O, er
 		Tags: []string{s.tag}, DefaultStatus: s.status,
 		SkipValidateParams: true, // each operation checks its own, with the contract's leniency
 	}
+	if s.local {
+		op.Middlewares = huma.Middlewares{a.fromHere}
+	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *I) (*O, error) {
 		out, err := handle(ctx, in)
 		if err != nil {
@@ -113,6 +125,17 @@ func register[I, O any](a *API, s spec, handle func(context.Context, *I) (*O, er
 		return out, nil
 	})
 	a.document(s)
+}
+
+// fromHere lets only requests from the server's own machine pass. What they carry is
+// not read before.
+func (a *API) fromHere(ctx huma.Context, next func(huma.Context)) {
+	r, w := humago.Unwrap(ctx)
+	if refused := auth.LocalOnly(r); refused != nil {
+		envelope.From(r.Context(), a.Log, refused).Write(w)
+		return
+	}
+	next(ctx)
 }
 
 // ready waits until the read models show a position. It returns false if they take
