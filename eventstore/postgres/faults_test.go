@@ -67,7 +67,7 @@ func TestPoison(t *testing.T) {
 	storetest.Poisoned(t, s)
 }
 
-// The connection breaks before or behind the server's work. Either way each
+// The connection breaks before, during or behind the server's work. In any case the
 // append ends with the truth, and is in the log once.
 func TestLostAnswer(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -78,6 +78,9 @@ func TestLostAnswer(t *testing.T) {
 		"behind the commit, at any version":  {loseAnswer, eventstore.AnyVersion},
 		"before the request, at a version":   {loseRequest, 0},
 		"before the request, at any version": {loseRequest, eventstore.AnyVersion},
+		"in the request":                     {tearRequest, eventstore.AnyVersion},
+		"behind the request":                 {loseRunning, eventstore.AnyVersion},
+		"in the answer":                      {tearAnswer, eventstore.AnyVersion},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url := pgtest.URL(t)
@@ -123,13 +126,69 @@ func TestLateCall(t *testing.T) {
 			if want := (eventstore.Appended{First: 2, Last: 3}); err != nil || a != want {
 				t.Errorf("append: %+v, %v, want %+v", a, err, want)
 			}
-			close(p.release)
+			p.letGo()
 			<-p.late
 			if head, err := s.Head(ctx); head != 3 || err != nil {
 				t.Errorf("head %d, %v, want 3", head, err)
 			}
 		})
 	}
+}
+
+// The server commits and its answer takes its time. Others see the records before their
+// writer knows, and write behind them; who waits in the queue can still withdraw.
+func TestLateAnswer(t *testing.T) {
+	url := pgtest.URL(t)
+	p := newProxy(t, url)
+	s, other := mustOpen(t, p.url), mustOpen(t, url)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	p.arm("run-late", false, delayAnswer)
+	var late eventstore.Appended
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		late, err = s.Append(ctx, storetest.To("run-late", 0, storetest.NewEvents(2)...))
+		return err
+	})
+	if err := other.Wait(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if !p.holding(ctx) {
+		t.Fatal("the answer was not delayed")
+	}
+	if a, err := other.Append(ctx, storetest.To("run-late", 2, storetest.NewEvents(1)...)); err != nil || a.First != 3 {
+		t.Errorf("append behind: %+v, %v", a, err)
+	}
+	impatient, leave := context.WithCancel(ctx)
+	g.Go(func() error {
+		_, err := s.Append(impatient, storetest.To("run-queued", 0, storetest.NewEvents(1)...))
+		if !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("the impatient append: %w", err)
+		}
+		return nil
+	})
+	leave()
+	p.letGo()
+	if err := g.Wait(); err != nil || late != (eventstore.Appended{First: 1, Last: 2}) {
+		t.Errorf("append: %+v, %v, want 1 to 2", late, err)
+	}
+	for _, s := range []*postgres.Store{s, other} {
+		if err := storetest.Follow(ctx, s, 3); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The server's disk is full. A group of appends fails as one, and all goes on when
+// there is room again.
+func TestDiskFull(t *testing.T) {
+	url := pgtest.URL(t)
+	s := mustOpen(t, url)
+	storetest.DiskFull(t, s, func(t *testing.T) {
+		mustExec(t, url, `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $$
+			BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = 'disk_full'; END $$;
+			CREATE TRIGGER full_disk AFTER INSERT ON hecate_payload FOR EACH STATEMENT EXECUTE FUNCTION full_disk();`)
+	}, func(t *testing.T) { mustExec(t, url, "DROP TRIGGER full_disk ON hecate_payload") })
 }
 
 // The connection breaks and the server is gone while the outcome is looked for.

@@ -2,6 +2,7 @@ package postgres_test
 
 import (
 	"bytes"
+	"context"
 	"net"
 	"net/url"
 	"os"
@@ -15,8 +16,12 @@ type fault int
 
 const (
 	loseRequest  fault = iota // break instead of passing on the request
+	tearRequest               // break in the midst of the request
+	loseRunning               // break when the request has been passed on
+	tearAnswer                // break in the midst of the answer
 	loseAnswer                // break behind the answer to the request
 	delayRequest              // break towards the client, and pass on the request after release
+	delayAnswer               // pass on the answer after release
 )
 
 // proxy stands between a store and the server and can break connections at chosen
@@ -25,8 +30,10 @@ type proxy struct {
 	url     string
 	server  string // network address of the server's socket
 	ln      net.Listener
-	release chan struct{} // close it to pass on a delayed request
-	late    chan struct{} // closed when the server is through with that
+	release chan struct{} // close it to pass on what is delayed
+	late    chan struct{} // closed when the server is through with a delayed request
+	held    chan struct{} // closed when an answer is delayed
+	once    sync.Once
 
 	mu     sync.Mutex
 	marker []byte  // a request with this in it meets the next fault
@@ -55,12 +62,15 @@ func newProxy(t *testing.T, to string) *proxy {
 	u.RawQuery = q.Encode()
 	p := &proxy{
 		url: u.String(), server: filepath.Join(dir, ".s.PGSQL.5432"),
-		release: make(chan struct{}), late: make(chan struct{}),
+		release: make(chan struct{}), late: make(chan struct{}), held: make(chan struct{}),
 	}
 	if p.ln, err = net.Listen("unix", filepath.Join(own, ".s.PGSQL.5432")); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = p.ln.Close() })
+	t.Cleanup(func() {
+		_ = p.ln.Close()
+		p.letGo()
+	})
 	go p.serve()
 	return p
 }
@@ -104,6 +114,19 @@ func (p *proxy) keep(client net.Conn) bool {
 	return !p.down || len(p.faults) > 0
 }
 
+// holding returns true when an answer is delayed, and false if ctx ends before.
+func (p *proxy) holding(ctx context.Context) bool {
+	select {
+	case <-p.held:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// letGo passes on what is delayed.
+func (p *proxy) letGo() { p.once.Do(func() { close(p.release) }) }
+
 func (p *proxy) serve() {
 	for {
 		client, err := p.ln.Accept()
@@ -119,7 +142,7 @@ func (p *proxy) serve() {
 			_, _ = client.Close(), server.Close()
 			continue
 		}
-		answers := make(chan bool, 1) // true: drop the next answer
+		answers := make(chan fault, 1) // what happens to the next answer
 		ended := make(chan struct{})
 		go p.pass(client, server, answers, ended)
 		go p.passBack(server, client, answers, ended)
@@ -127,7 +150,7 @@ func (p *proxy) serve() {
 }
 
 // pass copies what the client sends.
-func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool, ended <-chan struct{}) {
+func (p *proxy) pass(client, server net.Conn, spoil chan<- fault, ended <-chan struct{}) {
 	defer server.Close()
 	defer client.Close()
 	buf := make([]byte, 64<<10)
@@ -137,13 +160,23 @@ func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool, ended <-ch
 			return
 		}
 		f, hit := p.meet(buf[:n])
-		if hit && f == loseRequest {
+		if !hit {
+			f = -1
+		}
+		switch f {
+		case loseRequest:
 			return
-		}
-		if hit && f == loseAnswer {
-			dropAnswer <- true
-		}
-		if hit && f == delayRequest {
+		case tearRequest:
+			_, _ = server.Write(buf[:n/2])
+			return
+		case loseRunning:
+			_ = client.Close()
+			_, _ = server.Write(buf[:n])
+			<-ended
+			return
+		case tearAnswer, loseAnswer, delayAnswer:
+			spoil <- f
+		case delayRequest:
 			_ = client.Close()
 			<-p.release
 			_, _ = server.Write(buf[:n])
@@ -157,7 +190,7 @@ func (p *proxy) pass(client, server net.Conn, dropAnswer chan<- bool, ended <-ch
 	}
 }
 
-func (p *proxy) passBack(server, client net.Conn, dropAnswer <-chan bool, ended chan<- struct{}) {
+func (p *proxy) passBack(server, client net.Conn, spoil <-chan fault, ended chan<- struct{}) {
 	defer close(ended)
 	defer server.Close()
 	defer client.Close()
@@ -168,8 +201,17 @@ func (p *proxy) passBack(server, client net.Conn, dropAnswer <-chan bool, ended 
 			return
 		}
 		select {
-		case <-dropAnswer:
-			return
+		case f := <-spoil:
+			switch f {
+			case delayAnswer:
+				close(p.held)
+				<-p.release
+			case tearAnswer:
+				_, _ = client.Write(buf[:n/2])
+				return
+			default:
+				return
+			}
 		default:
 		}
 		if _, err := client.Write(buf[:n]); err != nil {

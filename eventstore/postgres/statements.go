@@ -41,7 +41,9 @@ func newStatements(prefix string) statements {
 		append:  p(`SELECT outcome, first, last, versions FROM hecate_append(` + parameters(argumentsOfAppend) + `)`),
 		addBlob: p(`INSERT INTO hecate_blobs (digest, salt, size, media_type, codec, content) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`),
 
-		beginSession: `SELECT pg_advisory_lock(hashtextextended($1, 0))`,
+		// A renewal or a claim that a crash of the server takes back is as bad as a lost append.
+		beginSession: `SELECT pg_advisory_lock(hashtextextended($1, 0)), set_config('synchronous_commit', CASE now WHEN 'off' THEN 'on' ELSE now END, false)
+			FROM current_setting('synchronous_commit') AS now`,
 		// Sessions of one's own role may be ended by anyone. Two numbers make up the key of the lock.
 		endSession: `SELECT pg_terminate_backend(l.pid) FROM hashtextextended($1, 0) AS key, pg_locks l
 			WHERE l.locktype = 'advisory' AND l.granted AND l.pid <> pg_backend_pid() AND l.objsubid = 1

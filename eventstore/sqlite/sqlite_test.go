@@ -256,3 +256,19 @@ func TestLockedFile(t *testing.T) {
 		t.Errorf("append after all: %v", err)
 	}
 }
+
+func TestDiskFull(t *testing.T) {
+	s, err := sqlite.Open(t.Context(), sqlite.Options{Path: filepath.Join(t.TempDir(), "log.db")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	limit := func(pages int64) func(*testing.T) {
+		return func(t *testing.T) {
+			if err := s.LimitRoom(t.Context(), pages); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	storetest.DiskFull(t, s, limit(200), limit(0))
+}
