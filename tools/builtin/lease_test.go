@@ -49,7 +49,7 @@ func TestNothingIsChangedUnderALeaseThatIsOver(t *testing.T) {
 		fmt.Fprintf(&patch, "*** Add File: f%d\n+%s\n", i, strings.Repeat("x", 40_000))
 	}
 	patch.WriteString("*** End Patch")
-	for range 50 {
+	for range 10 {
 		w := tooltest.New(t)
 		w.Env.Settings.Lease = process.NewLease()
 		stop := make(chan struct{})

@@ -71,6 +71,21 @@ func TestAnExtendedLeaseKeepsACommandAlive(t *testing.T) {
 	}
 }
 
+// A lease that is extended for hours does not keep what has ended under it.
+func TestALeaseForgetsTheCommandsThatHaveEnded(t *testing.T) {
+	dir, lease := t.TempDir(), process.NewLease()
+	defer lease.End()
+	if r, _, _ := shell(t, t.Context(), process.Command{Dir: dir, Lease: lease}, "exit 0"); r.Err != nil {
+		t.Error(r.Err)
+	}
+	if r := process.Run(t.Context(), process.Command{Argv: []string{"sh"}, Dir: dir + "/gone", Lease: lease}); r.Err == nil {
+		t.Error("a command was started in a directory that is not there")
+	}
+	if n := process.Followers(lease); n > 0 {
+		t.Errorf("%d commands are kept", n)
+	}
+}
+
 // A server that is stopped can do nothing; its commands end all the same, while it is
 // still stopped, and it learns of that when it goes on.
 func TestAStoppedServerLosesItsCommands(t *testing.T) {
@@ -86,6 +101,7 @@ func TestAStoppedServerLosesItsCommands(t *testing.T) {
 			if err := server.Start(); err != nil {
 				t.Fatal(err)
 			}
+			defer server.Process.Kill()
 			until(t, "the server has stopped itself", func() bool { return stopped(server.Process.Pid) })
 			until(t, "its processes are gone", func() bool { return !slices.ContainsFunc(pids(dir), alive) })
 			if len(pids(dir)) == 0 || !stopped(server.Process.Pid) {
@@ -268,4 +284,27 @@ func pipe(t *testing.T) (r, w *os.File) {
 	}
 	t.Cleanup(func() { r.Close(); w.Close() })
 	return r, w
+}
+
+// BenchmarkExtend is one extension with 16 commands that hear of it.
+func BenchmarkExtend(b *testing.B) {
+	lease := process.NewLease()
+	var ready, all sync.WaitGroup
+	for range 16 {
+		ready.Add(1)
+		all.Go(func() {
+			process.Run(b.Context(), process.Command{
+				Argv: []string{"sh", "-c", "echo ready; sleep 300"}, Dir: b.TempDir(), Lease: lease,
+				Output: func(string, []byte) error { ready.Done(); return nil },
+			})
+		})
+	}
+	ready.Wait()
+	until := time.Now().Add(time.Hour)
+	for b.Loop() {
+		until = until.Add(1)
+		lease.Extend(until)
+	}
+	lease.End()
+	all.Wait()
 }
