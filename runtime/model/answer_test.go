@@ -103,6 +103,50 @@ func TestCallAssembly(t *testing.T) {
 	}
 }
 
+// Liberties are noticed, and harm nothing.
+func TestQuirks(t *testing.T) {
+	openAI := func() assembler { return &openAIAnswer{} }
+	anthropic := func() assembler { return &anthropicAnswer{} }
+	call := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"x","arguments":"{}"}}]}}]}` + "\n\n"
+	end := func(reason string) string {
+		return `data: {"choices":[{"delta":{},"finish_reason":` + reason + "}]}\n\n"
+	}
+	done := "data: [DONE]\n\n"
+	cases := map[string]struct {
+		to     func() assembler
+		stream string
+		want   []Quirk
+	}{
+		"none":              {openAI, call + end(`"tool_calls"`) + done, nil},
+		"no marker":         {openAI, call + end(`"tool_calls"`), []Quirk{QuirkNoEndMarker}},
+		"no reason":         {openAI, call + done, []Quirk{QuirkNoFinishReason}},
+		"wrong reason":      {openAI, call + end(`"stop"`) + done, []Quirk{QuirkReason}},
+		"reason, no call":   {openAI, end(`"tool_calls"`) + done, []Quirk{QuirkReason}},
+		"anthropic, none":   {anthropic, `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n", nil},
+		"anthropic, cut":    {anthropic, `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}` + "\n\n", []Quirk{QuirkNoEndMarker}},
+		"anthropic, reason": {anthropic, `data: {"type":"message_delta","delta":{"stop_reason":"tool_use"}}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n", []Quirk{QuirkReason}},
+		"calls": {openAI, string(chunks(
+			`{"tool_calls":[{"id":"a","function":{"name":"x","arguments":""}}]}`,
+			`{"tool_calls":[{"id":"a","function":{"name":"x"}}]}`,
+			`{"tool_calls":[{"index":3,"function":{"name":"y","arguments":{"p":1}}}]}`,
+			`{"tool_calls":[{"index":3,"id":"c","function":{"name":"z","arguments":"{}"}}]}`,
+			`{"tool_calls":[{"index":3,"id":"d","function":{"name":"z","arguments":"{}"}}]}`,
+		)), []Quirk{QuirkArgumentsEmpty, QuirkArgumentsObject, QuirkCallRepeated, QuirkNoCallIndex, QuirkSameCallIndex}},
+		"no id": {openAI, string(chunks(`{"tool_calls":[{"index":0,"function":{"name":"x","arguments":"{}"}}]}`)), []Quirk{QuirkNoCallID}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			got, failure := parse(t, []byte(c.stream), c.to())
+			if failure != nil {
+				t.Fatal(failure)
+			}
+			if diff := cmp.Diff(c.want, got.Quirks); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestFinishReason(t *testing.T) {
 	for _, c := range []struct {
 		label string

@@ -51,10 +51,13 @@ type fixture struct {
 	dialect string
 	status  int
 	headers map[string]string
+	begun   bool // of a failure: some of the answer had arrived
 }
 
 var fixtures = map[string]fixture{
-	"fc-ps-12": {dialect: "anthropic"},
+	"fc-ps-07": {begun: true},
+	"fc-ps-08": {begun: true},
+	"fc-ps-12": {dialect: "anthropic", begun: true},
 	"fc-ps-13": {dialect: "anthropic"},
 	"fc-ps-14": {dialect: "anthropic"},
 	"fc-ps-15": {status: 429, headers: map[string]string{"Content-Type": "application/json", "Retry-After": "7"}},
@@ -82,6 +85,9 @@ func TestRecordedStreams(t *testing.T) {
 					Model: "m", Stream: true, OnText: func(s string) { text.WriteString(s) },
 				})
 				compare(t, want, resp, err)
+				if err != nil && failureOf(t, err).Begun != f.begun {
+					t.Errorf("begun: %v", !f.begun)
+				}
 				if shown := want.Content + want.Partial.Content; text.String() != shown {
 					t.Errorf("streamed text %q, want %q", text.String(), shown)
 				}

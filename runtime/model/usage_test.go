@@ -46,9 +46,14 @@ func TestUsage(t *testing.T) {
 			read(counters.openAI, `{"prompt_tokens":100,"completion_tokens":2.0,"prompt_tokens_details":{"cached_tokens":64,"cache_write_tokens":3}}`),
 			&Usage{Input: 100, Output: 2, CacheRead: 64, CacheWrite: 3}, 0,
 		},
-		"cache hits in another field": {read(counters.openAI, `{"prompt_tokens":9,"prompt_cache_hit_tokens":4}`), &Usage{Input: 9, CacheRead: 4}, 0},
+		"cache hits in another field": {read(counters.openAI, `{"prompt_tokens":9,"completion_tokens":0,"prompt_cache_hit_tokens":4}`), &Usage{Input: 9, CacheRead: 4}, 0},
 		"cost alone":                  {read(counters.openAI, `{"cost":0.0006}`), &Usage{}, 600_000_000},
 		"cost as text":                {read(counters.openAI, `{"cost":"0.0006"}`), &Usage{}, 600_000_000},
+		"half of it":                  {read(counters.openAI, `{"prompt_tokens":9}`), &Usage{Input: 9, Partial: true}, 0},
+		"the other half from a total": {read(counters.openAI, `{"prompt_tokens":9,"total_tokens":12}`), &Usage{Input: 9, Output: 3}, 0},
+		"one half from a total":       {read(counters.openAI, `{"completion_tokens":9,"total_tokens":12}`), &Usage{Input: 3, Output: 9}, 0},
+		"a total that makes no sense": {read(counters.openAI, `{"prompt_tokens":9,"total_tokens":8}`), &Usage{Input: 9, Partial: true}, 0},
+		"half of anthropic":           {read(counters.anthropic, `{"output_tokens":9}`), &Usage{Output: 9, Partial: true}, 0},
 		"nonsense":                    {read(counters.openAI, `{"prompt_tokens":-5,"completion_tokens":1e300}`), nil, 0},
 		"anthropic": {
 			read(counters.anthropic, `{"input_tokens":27,"output_tokens":1,"cache_read_input_tokens":4000,"cache_creation_input_tokens":500}`, `{"output_tokens":47}`),
@@ -67,8 +72,8 @@ func TestUsage(t *testing.T) {
 			if c.got.CostPicoUSD != nil {
 				cost = *c.got.CostPicoUSD
 			}
-			got := Usage{Input: c.got.Input, Output: c.got.Output, CacheRead: c.got.CacheRead, CacheWrite: c.got.CacheWrite}
-			if got.Input != c.want.Input || got.Output != c.want.Output || got.CacheRead != c.want.CacheRead || got.CacheWrite != c.want.CacheWrite || cost != c.cost {
+			got := Usage{Partial: c.got.Partial, Input: c.got.Input, Output: c.got.Output, CacheRead: c.got.CacheRead, CacheWrite: c.got.CacheWrite}
+			if got.Partial != c.want.Partial || got.Input != c.want.Input || got.Output != c.want.Output || got.CacheRead != c.want.CacheRead || got.CacheWrite != c.want.CacheWrite || cost != c.cost {
 				t.Errorf("got %+v with cost %d, want %+v with cost %d", got, cost, c.want, c.cost)
 			}
 		})

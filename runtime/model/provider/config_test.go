@@ -1,6 +1,7 @@
 package provider_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -61,8 +62,11 @@ func TestParse(t *testing.T) {
 func TestPresets(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range provider.Presets() {
-		if seen[p.ID] || p.Name == "" {
-			t.Errorf("preset %q is there twice or has no name", p.ID)
+		if seen[p.ID] || p.Name == "" || p.Description == "" || !strings.HasPrefix(p.DocsURL, "https://") {
+			t.Errorf("preset %q is there twice or lacks something", p.ID)
+		}
+		if configs, err := provider.Parse(filledIn(p.EnvSnippet)); err != nil || len(configs) != 1 || configs[0].Name != p.ID || configs[0].BaseURL != p.BaseURL {
+			t.Errorf("the snippet of %s sets up %+v, %v", p.ID, configs, err)
 		}
 		seen[p.ID] = true
 		if _, err := provider.New([]provider.Config{{Name: p.ID, APIKey: "k"}}, provider.Options{}); err != nil {
@@ -72,7 +76,23 @@ func TestPresets(t *testing.T) {
 	if len(seen) != 25 {
 		t.Errorf("%d presets", len(seen))
 	}
-	if p, ok := provider.PresetOf("Together-AI"); !ok || p.ID != "together_ai" {
-		t.Errorf("got %+v", p)
+	p, ok := provider.PresetOf("Together-AI")
+	text, err := json.Marshal(p)
+	want := `{"id":"together_ai","name":"Together AI","kind":"cloud","protocol":"openai","base_url":"https://api.together.xyz/v1",` +
+		`"api_key_env":"PROVIDER_TOGETHER_AI_API_KEY","docs_url":"https://docs.together.ai/","description":"Open models, hosted by Together AI.",` +
+		`"env_snippet":"PROVIDER_TOGETHER_AI_PRECONFIGURED=true\nPROVIDER_TOGETHER_AI_API_KEY="}`
+	if !ok || err != nil || string(text) != want {
+		t.Errorf("got %s, %v", text, err)
 	}
+}
+
+// filledIn puts a key into an environment file that waits for one.
+func filledIn(snippet string) []string {
+	lines := strings.Split(snippet, "\n")
+	for i, line := range lines {
+		if strings.HasSuffix(line, "_API_KEY=") {
+			lines[i] += "k"
+		}
+	}
+	return lines
 }

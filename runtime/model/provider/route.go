@@ -2,6 +2,7 @@ package provider
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -200,29 +201,24 @@ func (s *Set) available(all []candidate) ([]model.Route, error) {
 
 // unavailable says why no candidate may be asked, and when the first one may.
 func unavailable(all []candidate, now time.Time) error {
-	soonest, code := time.Time{}, "provider_rate_limited"
+	soonest, limited := time.Time{}, true
 	names := make([]string, len(all))
 	for i, c := range all {
 		names[i] = c.Name
-		if _, at := c.circuit.stand(now); soonest.IsZero() || (!at.IsZero() && at.Before(soonest)) {
+		_, at := c.circuit.stand(now)
+		if at.IsZero() {
+			at = now // it has just become available
+		}
+		if soonest.IsZero() || at.Before(soonest) {
 			soonest = at
 		}
-		if k, _ := c.circuit.look(now); !k.Limited {
-			code = "provider_unavailable"
-		}
+		k, _ := c.circuit.look(now)
+		limited = limited && k.Limited
 	}
-	what := "failed repeatedly and is left alone"
-	if code == "provider_rate_limited" {
-		what = "is rate limited"
+	code, what := "provider_unavailable", "left alone after failures"
+	if limited {
+		code, what = "provider_rate_limited", "rate limited"
 	}
-	if len(all) > 1 {
-		what = "are left alone after failures"
-	}
-	if soonest.IsZero() {
-		soonest = now
-	}
-	return &model.RouteError{
-		Fault:   fault.Unavailable(code, "%s %s until %s", strings.Join(names, ", "), what, soonest.UTC().Format(time.RFC3339)),
-		RetryAt: soonest,
-	}
+	text := fmt.Sprintf("no provider can be asked before %s: %s %s", soonest.UTC().Format(time.RFC3339), strings.Join(names, ", "), what)
+	return &model.RouteError{Fault: fault.Unavailable(code, "%s", text), RetryAt: soonest}
 }
