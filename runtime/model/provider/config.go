@@ -82,12 +82,7 @@ func (c Config) keyMissing() error {
 // optional. OPENAI_API_KEY or ANTHROPIC_API_KEY alone set up the provider of
 // that name with a default model, unless it is configured in the form above.
 func Parse(environ []string) ([]Config, error) {
-	env := map[string]string{}
-	for _, entry := range environ {
-		if name, value, ok := strings.Cut(entry, "="); ok {
-			env[name] = strings.TrimSpace(value)
-		}
-	}
+	env := newEnvironment(environ).values
 	configs := map[string]Config{}
 	var problems []error
 	for _, upper := range names(env) {

@@ -1,13 +1,8 @@
 package provider
 
 import (
-	"errors"
-	"net"
-	"net/http"
 	"sync"
 	"time"
-
-	"hecate/runtime/model"
 )
 
 const (
@@ -47,31 +42,20 @@ const (
 	HealthHalfOpen = "half_open" // the cool-down is over and nothing has come of it yet
 )
 
-// Classes of errors, as they are shown and counted.
-const (
-	ClassTimeout         = "timeout"
-	ClassRateLimited     = "rate_limited"
-	ClassServerError     = "server_error"
-	ClassNetwork         = "network"
-	ClassAuth            = "auth_failed"
-	ClassInvalidRequest  = "invalid_request"
-	ClassInvalidResponse = "invalid_response"
-)
-
 // circuit is what is known about a provider's health.
 type circuit struct {
 	rules Health
 
-	mu     sync.Mutex
-	opened time.Time // zero: closed
-	until  time.Time // when the cool-down ends
-	probed time.Time // a probe is out, and taken for lost from then on; zero: none is
-	upset  time.Time // of the last failure or slow answer, zero after a good one
-	known  known
+	mu       sync.Mutex
+	opened   time.Time // zero: closed
+	until    time.Time // when the cool-down ends
+	probed   time.Time // a probe is out, and taken for lost from then on; zero: none is
+	troubled time.Time // of the last failure or slow answer, zero after a good one
+	figures  figures
 }
 
-// known is the figures that are shown.
-type known struct {
+// figures is what is shown of it.
+type figures struct {
 	Consecutive  int // failures since the last answer
 	Successes    int64
 	Failures     int64
@@ -104,7 +88,7 @@ func (c *circuit) stand(now time.Time) (standing, time.Time) {
 	defer c.mu.Unlock()
 	switch {
 	case c.opened.IsZero():
-		if !c.upset.IsZero() && now.Sub(c.upset) < c.rules.Cooldown {
+		if !c.troubled.IsZero() && now.Sub(c.troubled) < c.rules.Cooldown {
 			return upset, time.Time{}
 		}
 		return steady, time.Time{}
@@ -145,7 +129,7 @@ func (c *circuit) report(took time.Duration, err error, now time.Time) []string 
 		}
 		return nil
 	}
-	c.known.Checked = now
+	c.figures.Checked = now
 	if err == nil {
 		return c.succeed(took, late, now)
 	}
@@ -153,7 +137,7 @@ func (c *circuit) report(took time.Duration, err error, now time.Time) []string 
 }
 
 func (c *circuit) succeed(latency time.Duration, late bool, now time.Time) (events []string) {
-	k := &c.known
+	k := &c.figures
 	k.Successes++
 	k.Latency, k.Slow = latency, c.rules.SlowAfter > 0 && latency >= c.rules.SlowAfter
 	recovering := k.Consecutive > 0
@@ -166,7 +150,7 @@ func (c *circuit) succeed(latency time.Duration, late bool, now time.Time) (even
 	}
 	switch {
 	case k.Slow:
-		c.upset = now
+		c.troubled = now
 		events = append(events, EventSlowSuccess)
 	case recovering:
 		events = append(events, EventSuccess)
@@ -176,8 +160,8 @@ func (c *circuit) succeed(latency time.Duration, late bool, now time.Time) (even
 
 // settle closes the circuit.
 func (c *circuit) settle() {
-	c.opened, c.until, c.probed, c.upset = time.Time{}, time.Time{}, time.Time{}, time.Time{}
-	c.known.Consecutive, c.known.OpenUntil, c.known.Limited = 0, time.Time{}, false
+	c.opened, c.until, c.probed, c.troubled = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	c.figures.Consecutive, c.figures.OpenUntil, c.figures.Limited = 0, time.Time{}, false
 }
 
 func (c *circuit) fail(o outcome, late bool, now time.Time) []string {
@@ -193,9 +177,9 @@ func (c *circuit) fail(o outcome, late bool, now time.Time) []string {
 		return nil
 	}
 	if o.passing {
-		c.known.Consecutive++
+		c.figures.Consecutive++
 	}
-	c.upset = now
+	c.troubled = now
 	open := !c.opened.IsZero()
 	wait := c.rules.Cooldown
 	if o.class == ClassRateLimited && o.wait > 0 {
@@ -204,19 +188,19 @@ func (c *circuit) fail(o outcome, late bool, now time.Time) []string {
 	switch {
 	case open && late:
 		if o.class == ClassRateLimited && now.Add(wait).After(c.until) {
-			c.until, c.known.OpenUntil = now.Add(wait), now.Add(wait)
+			c.until, c.figures.OpenUntil = now.Add(wait), now.Add(wait)
 		}
 		return nil
-	case !open && o.class != ClassRateLimited && c.known.Consecutive < c.rules.Threshold:
+	case !open && o.class != ClassRateLimited && c.figures.Consecutive < c.rules.Threshold:
 		return nil
 	}
 	c.opened, c.until, c.probed = now, now.Add(wait), time.Time{}
-	c.known.OpenUntil, c.known.Limited = c.until, o.class == ClassRateLimited
+	c.figures.OpenUntil, c.figures.Limited = c.until, o.class == ClassRateLimited
 	return []string{EventOpened}
 }
 
 func (c *circuit) count(o outcome) {
-	k := &c.known
+	k := &c.figures
 	k.Failures++
 	k.LastError, k.LastClass = o.message, o.class
 	switch o.class {
@@ -230,70 +214,19 @@ func (c *circuit) count(o outcome) {
 }
 
 // look returns the figures and the state.
-func (c *circuit) look(now time.Time) (known, string) {
+func (c *circuit) look(now time.Time) (figures, string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch k := c.known; {
+	switch k := c.figures; {
 	case !c.opened.IsZero() && now.Before(c.until):
 		return k, HealthOpen
 	case !c.opened.IsZero():
 		return k, HealthHalfOpen
-	case !c.upset.IsZero():
+	case !c.troubled.IsZero():
 		return k, HealthDegraded
 	case k.Checked.IsZero():
 		return k, HealthUnknown
 	default:
 		return k, HealthHealthy
 	}
-}
-
-// outcome is what a failed call says about its provider.
-type outcome struct {
-	ignored  bool // nothing
-	answered bool // that it works: it refused this request
-	passing  bool // that it fails in a way that may pass
-	class    string
-	message  string
-	wait     time.Duration
-}
-
-func outcomeOf(err error) outcome {
-	var e *model.Error
-	switch {
-	case err == nil:
-		return outcome{}
-	case !errors.As(err, &e):
-		return outcome{ignored: true} // it never left this process
-	}
-	o := outcome{class: classOf(e), message: e.Error(), wait: e.RetryAfter, passing: e.Retryable}
-	switch e.Kind {
-	case model.Canceled:
-		// The caller's patience ran out before a byte came: that is the provider's
-		// silence. Every other end is the caller's own business.
-		o.passing = o.class == ClassTimeout && !e.Begun
-		o.ignored = !o.passing
-	case model.InvalidRequest, model.ContextLength:
-		o.answered, o.ignored = e.Status > 0, e.Status == 0
-	}
-	return o
-}
-
-func classOf(e *model.Error) string {
-	var slow net.Error
-	switch {
-	case e.Kind == model.RateLimited:
-		return ClassRateLimited
-	case e.Status == http.StatusRequestTimeout, e.Status == http.StatusGatewayTimeout,
-		errors.As(e.Cause, &slow) && slow.Timeout():
-		return ClassTimeout
-	case e.Status == http.StatusUnauthorized, e.Status == http.StatusForbidden:
-		return ClassAuth
-	case e.Kind == model.InvalidRequest, e.Kind == model.ContextLength:
-		return ClassInvalidRequest
-	case e.Kind == model.InvalidResponse:
-		return ClassInvalidResponse
-	case e.Kind == model.Unreachable, e.Kind == model.IncompleteStream:
-		return ClassNetwork
-	}
-	return ClassServerError
 }

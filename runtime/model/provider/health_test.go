@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -275,6 +277,29 @@ func TestHealthSettings(t *testing.T) {
 	o = provider.Options{NoFailover: true}
 	if got, want := newStory(t, o).play("a fails\nwho?\na is-limited\nwho?"), "a | provider_rate_limited 30s"; got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// Of many callers at once, one gets to probe.
+func TestOneProbe(t *testing.T) {
+	s := newStory(t, provider.Options{})
+	s.play("a is-limited\nwait 30s")
+	var probes atomic.Int64
+	var callers sync.WaitGroup
+	for range 50 {
+		callers.Go(func() {
+			routes, err := s.set.Candidates(t.Context(), "", "")
+			if err != nil {
+				t.Error(err)
+			} else if routes[0].Provider == "a" {
+				probes.Add(1)
+			}
+			s.set.Report(s.routes["b"], time.Millisecond, nil)
+		})
+	}
+	callers.Wait()
+	if probes.Load() != 1 || s.set.Status()[1].TotalSuccesses != 50 {
+		t.Errorf("%d probes, %+v", probes.Load(), s.set.Status()[1])
 	}
 }
 

@@ -102,7 +102,7 @@ func (p *provider) status(now time.Time) Status {
 }
 
 // assess fills in the checks and what follows from them.
-func (st *Status) assess(k known, failure error) {
+func (st *Status) assess(k figures, failure error) {
 	checks := []Check{st.credentials(), st.models(failure), st.health(k)}
 	credentials, health := checks[0], checks[2]
 	st.RoutingReady = credentials.Status != CheckBlocked && health.Status != CheckBlocked
@@ -172,7 +172,7 @@ func (st *Status) models(failure error) Check {
 	return Check{"models", r}
 }
 
-func (st *Status) health(k known) Check {
+func (st *Status) health(k figures) Check {
 	r := Readiness{Status: CheckOK, Reason: "healthy", Message: "The last call went well."}
 	switch {
 	case st.Status == HealthOpen && k.Limited:

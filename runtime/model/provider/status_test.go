@@ -29,47 +29,58 @@ func TestStatus(t *testing.T) {
 		want     string
 	}{
 		"configured, nothing asked": {
-			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}}, false, "",
+			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}},
+			false, "",
 			"unknown ok/ready blocked= | credentials=ok/ready models=ok/default_model_only health=unknown/unknown routing=ok/routable",
 		},
 		"without a key": {
-			provider.Config{Name: "x", BaseURL: "http://h", Models: []string{"m"}}, true, "",
+			provider.Config{Name: "x", BaseURL: "http://h", Models: []string{"m"}},
+			true, "",
 			"unknown blocked/credential_missing blocked=credential_missing | credentials=blocked/credential_missing models=ok/default_model_only health=unknown/unknown routing=blocked/credential_missing",
 		},
 		"local, not asked": {
-			provider.Config{Name: "x", Kind: "local", BaseURL: "http://h"}, false, "",
+			provider.Config{Name: "x", Kind: "local", BaseURL: "http://h"},
+			false, "",
 			"unknown warning/no_models blocked=no_models | credentials=ok/not_required models=unknown/unknown health=unknown/unknown routing=warning/no_models",
 		},
 		"local, found": {
-			provider.Config{Name: "x", Kind: "local", BaseURL: lists(t, "m")}, true, "",
+			provider.Config{Name: "x", Kind: "local", BaseURL: lists(t, "m")},
+			true, "",
 			"healthy ok/ready blocked= | credentials=ok/not_required models=ok/models_discovered health=ok/healthy routing=ok/routable",
 		},
 		"local, down": {
-			provider.Config{Name: "x", Kind: "local", BaseURL: gone(t)}, true, "",
+			provider.Config{Name: "x", Kind: "local", BaseURL: gone(t)},
+			true, "",
 			"unknown blocked/discovery_failed blocked=no_models | credentials=ok/not_required models=blocked/discovery_failed health=unknown/unknown routing=warning/no_models",
 		},
 		"answered": {
-			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}}, false, "answers",
+			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}},
+			false, "answers",
 			"healthy ok/ready blocked= | credentials=ok/ready models=ok/default_model_only health=ok/healthy routing=ok/routable",
 		},
 		"failed once": {
-			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}}, false, "fails",
+			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}},
+			false, "fails",
 			"degraded warning/provider_unhealthy blocked= | credentials=ok/ready models=ok/default_model_only health=warning/provider_unhealthy routing=ok/routable",
 		},
 		"failed often": {
-			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}}, false, "fails fails fails",
+			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}},
+			false, "fails fails fails",
 			"open blocked/circuit_open blocked=circuit_open | credentials=ok/ready models=ok/default_model_only health=blocked/circuit_open routing=blocked/circuit_open",
 		},
 		"limited": {
-			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}}, false, "wants-7s",
+			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}},
+			false, "wants-7s",
 			"open blocked/provider_rate_limited blocked=provider_rate_limited | credentials=ok/ready models=ok/default_model_only health=blocked/provider_rate_limited routing=blocked/provider_rate_limited",
 		},
 		"cool-down over": {
-			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}}, false, "wants-7s wait",
+			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}},
+			false, "wants-7s wait",
 			"half_open warning/provider_unhealthy blocked= | credentials=ok/ready models=ok/default_model_only health=warning/provider_unhealthy routing=ok/routable",
 		},
 		"slow": {
-			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}}, false, "crawls",
+			provider.Config{Name: "x", BaseURL: "http://h", APIKey: "k", Models: []string{"m"}},
+			false, "crawls",
 			"degraded warning/provider_slow blocked= | credentials=ok/ready models=ok/default_model_only health=warning/provider_slow routing=ok/routable",
 		},
 	}
