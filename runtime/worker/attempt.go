@@ -21,10 +21,13 @@ import (
 // attempt is one worker's hold on one run. Everything in it but the log is a cache.
 type attempt struct {
 	*Pool
-	s       *run.State
-	staged  []event.Event // folded into s, not yet durable
-	started int64         // version of this attempt's run.started, 0 before it
-	root    *os.Root      // the workspace, opened when first needed
+	t        *tenure
+	stopping <-chan struct{} // closed when the run is to be handed back at the next occasion
+	s        *run.State
+	staged   []event.Event // folded into s, not yet durable
+	epoch    int64         // of this attempt's claim
+	over     int64         // version of the run when it was folded after its end; 0 before
+	root     *os.Root      // the workspace, opened when first needed
 
 	client  model.Client // that encoded is for
 	encoded []model.Encoded
@@ -55,9 +58,10 @@ const recordMax = eventstore.EventsMax / 2
 // errLost says that the run was changed by somebody else; s was folded anew.
 var errLost = errors.New("the run moved on")
 
-// attempt executes a run until it ends, parks or ctx ends.
-func (p *Pool) attempt(ctx context.Context, id string) (err error) {
-	a := &attempt{Pool: p, known: map[string]tools.Tool{}, ready: map[string]prepared{}}
+// attempt executes a run until it ends, parks or ctx ends. When stopping ends first,
+// the run is handed back.
+func (p *Pool) attempt(ctx, stopping context.Context, t *tenure, id string) (err error) {
+	a := &attempt{Pool: p, t: t, stopping: stopping.Done(), known: map[string]tools.Tool{}, ready: map[string]prepared{}}
 	for _, t := range p.Tools {
 		a.known[t.Name] = t
 	}
@@ -71,43 +75,135 @@ func (p *Pool) attempt(ctx context.Context, id string) (err error) {
 		}
 	}()
 	if err := a.fold(ctx, id); err != nil {
+		return ignore(ctx, err)
+	}
+	mine, err := a.claim(ctx)
+	if err != nil || !mine {
 		return err
 	}
-	if a.s.Status == run.StatusRunning {
-		a.stage(p.gap(id))
-	}
+	defer a.unclaim()
 	return a.loop(ctx)
+}
+
+// claim takes the run for this process; false if there is nothing to do for it here.
+func (a *attempt) claim(ctx context.Context) (bool, error) {
+	s := a.s
+	switch {
+	case s.Status.Terminal() || s.Status == run.StatusAwaitingApproval:
+		return false, nil
+	case !a.places.reach(s.Reach):
+		return false, a.cannotReach(ctx, s)
+	case !a.settled(s.Source):
+		a.offerLater(ctx, s.ID, drainLook)
+		return false, nil
+	case a.letOthers(ctx, s):
+		return false, nil
+	}
+	epoch, err := a.Store.Claim(ctx, a.t.instance, commands.RunStream(s.ID), a.ClaimsMax)
+	switch {
+	case errors.Is(err, eventstore.ErrClaimed):
+		return false, nil
+	case errors.Is(err, eventstore.ErrLeaseLost):
+		a.t.lease.End()
+		return false, nil
+	case err != nil:
+		return false, ignore(ctx, err)
+	}
+	a.epoch = epoch
+	return true, nil
+}
+
+// drainLook is how often it is looked whether the run that another one follows has
+// come to rest here.
+const drainLook = 20 * time.Millisecond
+
+// unclaim gives back a run that stays open. Of a parked or ended one the claim is gone.
+func (a *attempt) unclaim() {
+	if a.s.Status != run.StatusRunning && a.s.Status != run.StatusQueued || !a.t.lease.Valid() {
+		return
+	}
+	ctx, stop := context.WithTimeout(context.Background(), releaseMax)
+	defer stop()
+	if err := a.Store.Unclaim(ctx, a.t.instance, commands.RunStream(a.s.ID)); err != nil {
+		a.Log.Warn("give a run back", "run_id", a.s.ID, "error", err)
+	}
+}
+
+// mine reports whether the log says that this attempt has the run.
+func (a *attempt) mine() bool { return a.s.Claim != nil && a.s.Claim.Epoch == a.epoch }
+
+// take says in the log that this attempt has the run now.
+func (a *attempt) take() {
+	if a.s.Status == run.StatusRunning {
+		a.stage(a.gap(a.s, a.t))
+	}
+	place := a.s.Reach
+	if place == "" {
+		place = a.places.of(a.s.Spec)
+	}
+	a.stage(run.Claimed{NodeID: a.NodeID, Instance: a.t.instance, Epoch: a.epoch, Reach: place, LeaseMS: a.LeaseTTL.Milliseconds()})
 }
 
 // loop does what is next until there is nothing more to do here.
 func (a *attempt) loop(ctx context.Context) error {
 	for {
+		if a.othersRun() {
+			return nil
+		}
 		effect := run.Next(a.s, a.rules())
 		switch effect.(type) {
 		case run.Done, run.Park:
 			return a.wrapUp(ctx)
 		}
+		if !a.mine() {
+			a.take()
+			continue
+		}
+		if a.told() {
+			return a.handBack(ctx)
+		}
 		err := a.perform(ctx, effect)
+		var fenced *eventstore.FencedError
 		switch {
-		case errors.Is(err, errLost) && a.othersRun():
-			return nil
 		case errors.Is(err, errLost):
+		case errors.As(err, &fenced), !a.t.lease.Valid():
+			a.Log.Warn("a run was lost to another worker", "run_id", a.s.ID)
+			return nil // what is not in the log by now is not this process's to record
 		case errors.Is(err, eventstore.ErrInvalid):
 			return a.giveUp(ctx, err)
 		case errors.Is(context.Cause(ctx), tools.ErrRunEnded):
 			return a.wrapUp(ctx)
 		case ctx.Err() != nil:
-			return a.flushOrMoveOn(ctx) // shutting down: what happened is recorded, the rest waits
+			return a.flushOrMoveOn(ctx) // out of time: what happened is recorded, the rest waits
 		case err != nil:
 			return err
 		}
 	}
 }
 
-// othersRun reports whether another worker has started the run meanwhile: this one
-// had lost its place without knowing it, and must not go on.
+// told reports whether the process stops.
+func (a *attempt) told() bool {
+	select {
+	case <-a.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// handBack puts the run before the workers again, with all that happened recorded.
+func (a *attempt) handBack(ctx context.Context) error {
+	if a.s.InFlight != nil {
+		a.stage(run.ModelCallAbandoned{ModelCallIndex: a.s.InFlight.Index, StepID: a.s.InFlight.StepID, Reason: "the server stopped while the model call was under way"})
+	}
+	a.stage(run.Queued{Kind: run.Orchestrator, Route: a.s.Route, Resume: true})
+	return a.flushOrMoveOn(ctx)
+}
+
+// othersRun reports whether another worker has taken the run meanwhile: this one had
+// lost its place without knowing it, and must not go on.
 func (a *attempt) othersRun() bool {
-	return !a.s.Status.Terminal() && a.s.StartedAt != a.started
+	return !a.s.Status.Terminal() && a.s.Claim != nil && a.s.Claim.Epoch > a.epoch
 }
 
 // giveUp ends a run whose next facts the log can never take, because they break one
@@ -127,6 +223,9 @@ func (a *attempt) fold(ctx context.Context, id string) error {
 		return fmt.Errorf("fold run %s: %w", id, err)
 	}
 	a.s, a.staged = s, nil
+	if s.Status.Terminal() {
+		a.over = s.Version
+	}
 	a.client, a.tools, a.encoded, a.chars = nil, nil, nil, 0
 	clear(a.ready)
 	return nil
@@ -205,24 +304,36 @@ func (a *attempt) flush(ctx context.Context) error {
 func (a *attempt) save(ctx context.Context, events []event.Event) error {
 	var err error
 	for range saveTries {
-		_, err = a.Executor.Record(ctx, a.meta(), a.s, events)
+		_, err = a.Executor.Record(ctx, a.meta(), a.s, a.epochFor(events), events)
 		var conflict *eventstore.ConflictError
+		var fenced *eventstore.FencedError
 		switch {
 		case err == nil:
 			a.staged = a.staged[len(events):]
 			return nil
 		case errors.As(err, &conflict):
 			return a.moveOn(ctx)
-		case errors.Is(err, eventstore.ErrInvalid), errors.Is(err, eventstore.ErrClosed):
+		case errors.As(err, &fenced), errors.Is(err, eventstore.ErrInvalid), errors.Is(err, eventstore.ErrClosed):
 			return fmt.Errorf("record run %s: %w", a.s.ID, err)
 		}
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("record run %s: %w", a.s.ID, err)
+		case <-a.t.lease.Done():
+			return tools.ErrLeaseLost
 		case <-time.After(savePause):
 		}
 	}
 	return fmt.Errorf("record run %s: %w", a.s.ID, err)
+}
+
+// epochFor is what guards an append. With the end of the run its claim is gone; what
+// is added then changes nothing in it.
+func (a *attempt) epochFor(events []event.Event) int64 {
+	if a.over > 0 && events[0].Version > a.over {
+		return 0
+	}
+	return a.epoch
 }
 
 func (a *attempt) flushOrMoveOn(ctx context.Context) error {
@@ -232,16 +343,17 @@ func (a *attempt) flushOrMoveOn(ctx context.Context) error {
 	return nil
 }
 
-// moveOn folds the run anew after somebody else changed it, and records the results
-// that are not in the log yet: of a run that was ended meanwhile they change nothing.
+// moveOn folds the run anew after somebody else changed it. Of a run that was ended
+// while this attempt had it, the results that are not in the log yet are recorded:
+// they change nothing more in it.
 func (a *attempt) moveOn(ctx context.Context) error {
 	results := lateResults(a.staged)
 	if err := a.fold(ctx, a.s.ID); err != nil {
 		return err
 	}
-	if len(results) > 0 && !a.settled(results) {
+	if len(results) > 0 && a.mine() && a.s.Status.Terminal() && !a.recorded(results) {
 		a.stage(results...)
-		if _, err := a.Executor.Record(ctx, a.meta(), a.s, a.staged); err != nil {
+		if _, err := a.Executor.Record(ctx, a.meta(), a.s, a.epochFor(a.staged), a.staged); err != nil {
 			return fmt.Errorf("record late results of run %s: %w", a.s.ID, err)
 		}
 		a.staged = nil
@@ -249,12 +361,12 @@ func (a *attempt) moveOn(ctx context.Context) error {
 	return errLost
 }
 
-// settled reports whether the log holds the results already: the append that
+// recorded reports whether the log holds the results already: the append that
 // seemed to fail had been made durable.
-func (a *attempt) settled(results []event.Payload) bool {
+func (a *attempt) recorded(results []event.Payload) bool {
 	for _, p := range results {
 		d, ok := p.(run.DispatchSettled)
-		if !ok || a.s.Status.Terminal() {
+		if !ok {
 			continue
 		}
 		for _, b := range []*run.Batch{a.s.Batch, a.s.Direct} {
@@ -290,7 +402,7 @@ func (a *attempt) wrapUp(ctx context.Context) error {
 		return err
 	}
 	ended := errors.Is(context.Cause(ctx), tools.ErrRunEnded) || a.s.Status == run.StatusCancelled
-	if !ended || a.started == 0 {
+	if !ended || !a.mine() || a.root == nil {
 		return nil
 	}
 	ctx = context.WithoutCancel(ctx)

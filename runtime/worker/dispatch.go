@@ -42,6 +42,9 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	if err := a.flush(ctx); err != nil {
 		return err
 	}
+	if !a.t.lease.Valid() {
+		return tools.ErrLeaseLost // the intent stands; whoever has the run next reports it as unknown
+	}
 	r := safely(ctx, p.Prepared, env)
 	delete(a.ready, e.Call.ID)
 	a.stage(r.Facts...)
@@ -53,22 +56,39 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 }
 
 func (a *attempt) intend(e run.Dispatch, p prepared) run.DispatchIntended {
-	digest := run.CallDigest(e.Call)
-	kind := "tool"
-	input := maps.Clone(p.Input)
-	if input == nil {
-		input = map[string]any{}
+	intent := run.DispatchIntended{
+		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, CallDigest: run.CallDigest(e.Call), StepID: a.s.NextStepID(), StepKind: "tool",
+		Title: e.Call.Name + " (dispatching)", Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID,
 	}
-	if e.Index == 0 {
-		kind = e.Call.Name
-	} else {
-		input["dispatch_intent_version"] = 1
-		input["tool"], input["tool_call_id"] = e.Call.Name, e.Call.ID
-		input["tool_call_digest"], input["model_call_index"] = digest, e.Index
+	intent.Input = maps.Clone(p.Input)
+	if intent.Input == nil {
+		intent.Input = map[string]any{}
 	}
-	return run.DispatchIntended{
-		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, CallDigest: digest, StepID: a.s.NextStepID(), StepKind: kind,
-		Title: e.Call.Name + " (dispatching)", Input: input, Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID,
+	if a.s.Spec.ExecutionKind != run.KindAgentLoop {
+		intent.StepKind = e.Call.Name
+		a.addSource(intent.Input)
+		return intent
+	}
+	intent.Input["dispatch_intent_version"], intent.Input["tool_call_digest"] = 1, intent.CallDigest
+	maps.Copy(intent.Input, a.callInput(e.Call, e.Index))
+	if o := a.s.Batch.Origin; o != nil {
+		intent.SourceRunID, intent.SourceIndex = o.RunID, o.Index
+	}
+	return intent
+}
+
+// addSource says in a resumed direct run's step what it goes on from.
+func (a *attempt) addSource(input map[string]any) {
+	src := a.s.Source
+	if src == nil || src.Kind == run.SourceRetry {
+		return
+	}
+	input["resume_from_run_id"], input["resume_from_event_sequence"] = src.RunID, src.Sequence
+	if src.StepID != "" {
+		input["resume_from_step_id"] = src.StepID
+	}
+	if src.Reason != "" {
+		input["reason"] = src.Reason
 	}
 }
 
@@ -78,7 +98,7 @@ func settlement(i run.DispatchIntended, r tools.Result) run.DispatchSettled {
 	if out == nil {
 		out = map[string]any{}
 	}
-	if i.ModelCallIndex > 0 {
+	if i.StepKind == "tool" {
 		out["dispatch_intent_settled"] = true
 	}
 	return run.DispatchSettled{

@@ -3,46 +3,161 @@ package worker
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"hecate/domain/event"
+	"hecate/domain/fault"
 	"hecate/domain/run"
 	"hecate/runtime/model"
 )
 
-// callModel asks the model once. That the request may leave is durable before it
-// does; the answer is recorded whole, or not at all.
+// callModel gets one answer from a model. That the request may leave is durable
+// before it does; the answer is recorded whole, or not at all. An attempt that failed
+// before any of its answer came may be followed by another, which is recorded too.
 func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
-	route, err := a.Router.Route(a.s.Route.Provider, a.s.Route.Model)
+	routes, err := a.Router.Candidates(ctx, a.s.Route.Provider, a.s.Route.Model)
 	if err != nil {
-		a.stage(run.ModelCallFailed{ModelCallIndex: e.Index, StepID: a.s.NextStepID(), Kind: "routing", Message: err.Error()})
-		return nil
+		return a.noCall(ctx, e, routingCode(err), err)
 	}
+	route := routes[0]
 	if err := a.encode(route.Client); err != nil {
-		a.stage(run.ModelCallFailed{ModelCallIndex: e.Index, StepID: a.s.NextStepID(), Kind: string(model.InvalidRequest), Message: err.Error()})
-		return nil
+		return a.noCall(ctx, e, string(model.InvalidRequest), err)
+	}
+	reserved, short := a.reserve(route)
+	if short != nil {
+		return a.fail(ctx, *short)
 	}
 	a.stage(run.ModelCallStarted{
-		ModelCallIndex: e.Index, StepID: a.s.NextStepID(), Model: route.Model, Provider: route.Provider, InputTokensEstimate: a.chars/4 + 1,
+		ModelCallIndex: e.Index, StepID: a.s.NextStepID(), Model: route.Model, Provider: route.Provider,
+		InputTokensEstimate: a.inputTokens(), ReservedPicoUSD: reserved,
 	})
 	if err := a.flush(ctx); err != nil {
 		return err
 	}
+	asking, stop := a.untilTold(ctx)
+	defer stop()
+	defer a.Progress.drop(a.s.ID)
+	for tries := (trying{routes: routes, attempt: 1}); ; {
+		resp, err := a.attemptCall(asking, tries.route())
+		switch {
+		case err == nil: // an answer counts, and costs, also if the run was ended meanwhile
+			clear(a.ready)
+			a.stage(a.s.Respond(a.answered(tries.route(), resp))...)
+			return ctx.Err()
+		case asking.Err() != nil:
+			return ctx.Err() // ended or stopping: the call stays open in the log, or is given up by handBack
+		}
+		failed, wait, again := tries.next(a.Retry, err)
+		if !again {
+			a.stage(a.failure(e.Index, err))
+			return a.flush(ctx)
+		}
+		if err := a.retry(asking, failed, tries, wait); err != nil {
+			return ignore(asking, err)
+		}
+	}
+}
+
+// routingCode is the stable word for why no provider could be asked.
+func routingCode(err error) string {
+	var e *model.RouteError
+	if errors.As(err, &e) {
+		if f, ok := fault.Of(e.Fault); ok {
+			return f.Code
+		}
+	}
+	return "routing"
+}
+
+// noCall records that the model could not even be asked.
+func (a *attempt) noCall(ctx context.Context, e run.CallModel, kind string, err error) error {
+	a.stage(run.ModelCallFailed{ModelCallIndex: e.Index, StepID: a.s.NextStepID(), Kind: kind, Message: err.Error()})
+	return ctx.Err()
+}
+
+// untilTold is ctx for what is given up at once when the process stops.
+func (a *attempt) untilTold(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, stop := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-a.stopping:
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, stop
+}
+
+// attemptCall asks the model once.
+func (a *attempt) attemptCall(ctx context.Context, route model.Route) (*model.Response, error) {
+	if err := a.encode(route.Client); err != nil {
+		return nil, err
+	}
+	asked := time.Now()
 	resp, err := route.Client.Call(ctx, model.Call{
-		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true,
+		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true, MaxOutputTokens: a.OutputMax,
 		OnText: func(delta string) { a.Progress.add(a.s.ID, delta, time.Now()) },
 	})
-	defer a.Progress.drop(a.s.ID)
-	switch {
-	case err == nil: // an answer counts, and costs, also if the run was ended meanwhile
-		clear(a.ready)
-		a.stage(a.s.Respond(answered(route, resp))...)
-		return ctx.Err()
-	case ctx.Err() != nil:
-		return ctx.Err() // ended or shutting down: the call stays open in the log
+	if err == nil || ctx.Err() == nil {
+		a.Router.Report(route, time.Since(asked), err)
 	}
-	a.stage(a.failure(e.Index, err))
-	return a.flush(ctx)
+	return resp, err
+}
+
+// trying is where the attempts at one model call have come to.
+type trying struct {
+	routes  []model.Route // still to try; the first one is being tried
+	attempt int           // 1, 2, 3 … of all
+	here    int           // attempts that failed at this route
+
+	err *model.Error // the last failure
+}
+
+func (t *trying) route() model.Route { return t.routes[0] }
+
+// patience is how long a provider may ask to wait while there is another one to go to.
+const patience = 2 * time.Second
+
+// next decides what follows a failed attempt: another one at the same provider, one
+// at the next, or none. It returns the route that failed.
+func (t *trying) next(policy func(int, *model.Error) (time.Duration, bool), err error) (failed model.Route, wait time.Duration, again bool) {
+	failed = t.route()
+	var e *model.Error
+	if !errors.As(err, &e) {
+		return failed, 0, false
+	}
+	t.attempt++
+	t.here++
+	t.err = e
+	if policy != nil {
+		if wait, again = policy(t.here, e); again && (wait <= patience || len(t.routes) == 1) {
+			return failed, wait, true
+		}
+	}
+	if len(t.routes) == 1 || !e.Elsewhere() {
+		return failed, 0, false
+	}
+	t.routes, t.here = t.routes[1:], 0
+	return failed, 0, true
+}
+
+// retry says in the log that another attempt follows, and waits for its time.
+func (a *attempt) retry(ctx context.Context, failed model.Route, t trying, wait time.Duration) error {
+	to := t.route()
+	if to != failed {
+		a.Router.Failover(failed, to, t.err)
+	}
+	a.stage(run.ModelCallRetrying{
+		ModelCallIndex: a.s.InFlight.Index, StepID: a.s.InFlight.StepID, Attempt: int64(t.attempt) - 1,
+		Provider: failed.Provider, Model: failed.Model, Kind: string(t.err.Kind), Message: t.err.Error(), WaitMS: wait.Milliseconds(),
+		NextProvider: to.Provider, NextModel: to.Model,
+	})
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	pause(ctx, wait)
+	return ctx.Err()
 }
 
 // encode brings the encoded conversation up to date; each message is written once.
@@ -89,16 +204,42 @@ func (a *attempt) failure(index int64, err error) run.ModelCallFailed {
 	return f
 }
 
-func answered(route model.Route, r *model.Response) run.Answered {
-	a := run.Answered{
+func (a *attempt) answered(route model.Route, r *model.Response) run.Answered {
+	out := run.Answered{
 		Message: r.Message, FinishReason: r.FinishReason,
 		Route: run.Route{Provider: route.Provider, ProviderKind: route.Kind, Model: route.Model},
 	}
-	if u := r.Usage; u != nil {
-		a.Usage = &run.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Raw: u.Raw}
-		if u.CostPicoUSD != nil {
-			a.CostPicoUSD, a.CostKnown = *u.CostPicoUSD, true
-		}
+	u := r.Usage
+	if u == nil {
+		return out
 	}
-	return a
+	out.Usage = &run.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Raw: u.Raw}
+	switch {
+	case u.CostPicoUSD != nil:
+		out.CostPicoUSD, out.CostKnown = *u.CostPicoUSD, true
+	case a.Prices != nil:
+		out.CostPicoUSD, out.CostKnown = a.Prices.Cost(route, *u)
+	}
+	return out
+}
+
+// inputTokens estimates the prompt: four characters make a token, more or less.
+func (a *attempt) inputTokens() int64 { return a.chars/4 + 1 }
+
+// reserve is the most that a call at the route may cost, if calls are reserved for,
+// and why the call may not be made. Where tokens are dear to guess, it guesses high:
+// a token for every two characters of conversation and tools.
+func (a *attempt) reserve(route model.Route) (pico int64, short *run.Fail) {
+	if !a.Reserve || a.s.BudgetMicroUSD == 0 {
+		return 0, nil
+	}
+	known := false
+	if a.Prices != nil {
+		pico, known = a.Prices.Estimate(route, (a.chars+int64(len(a.tools)))/2+1, a.OutputMax)
+	}
+	if !known {
+		return 0, &run.Fail{Reason: "cost_unknown", Message: fmt.Sprintf(
+			"the task has a cost ceiling that is to be held for every call, and the price of model %s at provider %s is not known; add it to HECATE_MODEL_PRICES", route.Model, route.Provider)}
+	}
+	return pico, a.s.Reserve(pico)
 }

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -71,7 +72,12 @@ func newNodeOn(t testing.TB, store eventstore.Store, scripts ...scripted.Script)
 
 func event(s string) domainevent.Text { return domainevent.NewText(s) }
 
-func (n *node) Route(string, string) (model.Route, error) { return n.route, nil }
+func (n *node) Candidates(context.Context, string, string) ([]model.Route, error) {
+	return []model.Route{n.route}, nil
+}
+
+func (*node) Report(model.Route, time.Duration, error) {}
+func (*node) Failover(model.Route, model.Route, error) {}
 
 // start creates a task that works in place and opens its run.
 func (n *node) start(d task.Definition) commands.RunResult {

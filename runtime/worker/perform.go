@@ -22,6 +22,12 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 	case run.Abandon:
 		a.stage(run.ModelCallAbandoned{ModelCallIndex: e.Call.Index, StepID: e.Call.StepID, Reason: "the worker vanished while the model call was under way"})
 		return nil
+	case run.Tell:
+		a.stage(run.ConversationSeeded{Messages: e.Messages})
+		return nil
+	case run.Warn:
+		a.stage(run.Warned{Code: e.Code, Message: e.Message})
+		return nil
 	case run.CallModel:
 		return a.callModel(ctx, e)
 	case run.Ask:
@@ -38,7 +44,7 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 	case run.Dispatch:
 		return a.dispatch(ctx, e)
 	case run.SettleUnknown:
-		a.stage(unknown(e.Intent))
+		a.stage(a.unknown(e.Intent))
 		return nil
 	case run.Answer:
 		a.stage(a.gitSummary(ctx)...)
@@ -49,11 +55,15 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 		a.stage(run.Finished{FinalStatus: run.StatusCompleted, ModelCallCount: a.s.CallsDone})
 		return a.flush(ctx)
 	case run.Fail:
-		a.stage(a.gitSummary(ctx)...)
-		a.stage(a.s.Failing(e)...)
-		return a.flush(ctx)
+		return a.fail(ctx, e)
 	}
 	return fmt.Errorf("perform %T: unknown effect", effect)
+}
+
+func (a *attempt) fail(ctx context.Context, e run.Fail) error {
+	a.stage(a.gitSummary(ctx)...)
+	a.stage(a.s.Failing(e)...)
+	return a.flush(ctx)
 }
 
 // begin prepares the workspace and records that this worker executes the run. A
@@ -68,7 +78,6 @@ func (a *attempt) begin(ctx context.Context, e run.Begin) error {
 		return ctx.Err()
 	}
 	a.stage(started)
-	a.started = a.s.StartedAt
 	if problem != nil {
 		a.stage(a.s.Failing(run.Fail{Reason: "workspace_unavailable", Message: problem.Error()})...)
 		return a.flush(ctx)
@@ -134,20 +143,35 @@ func (a *attempt) refusal(c run.ToolCall, index int64, o run.Outcome, reason str
 	return run.DispatchSettled{
 		ModelCallIndex: index, ToolCallID: c.ID, ToolName: c.Name, StepID: a.s.NextStepID(), Outcome: o,
 		Result: event.NewText(text), ToolError: true, Title: c.Name + " (failed)", Error: text,
-		Input: map[string]any{"tool": c.Name, "tool_call_id": c.ID, "model_call_index": index},
+		Input: a.callInput(c, index),
 	}
 }
 
+// callInput names a call and the answer that asked for it, which may be an earlier run's.
+func (a *attempt) callInput(c run.ToolCall, index int64) map[string]any {
+	in := map[string]any{"tool": c.Name, "tool_call_id": c.ID}
+	if b := a.s.Batch; b != nil && b.Origin != nil && index == 0 {
+		in["source_run_id"], in["source_model_call_index"] = b.Origin.RunID, b.Origin.Index
+	} else {
+		in["model_call_index"] = index
+	}
+	return in
+}
+
 // unknown settles an intent whose result nobody has. It is never run again.
-func unknown(i run.DispatchIntended) run.DispatchSettled {
-	text := fmt.Sprintf("%s: outcome unknown. The runtime stopped after this call was dispatched and before its result was recorded, "+
-		"so its effect may have happened, in part or in full. It was not run again; check before you repeat it.", i.ToolName)
-	return run.DispatchSettled{
+func (a *attempt) unknown(i run.DispatchIntended) run.DispatchSettled {
+	text := run.UnknownText(i.ToolName)
+	d := run.DispatchSettled{
 		ModelCallIndex: i.ModelCallIndex, ToolCallID: i.ToolCallID, ToolName: i.ToolName, StepID: i.StepID, Outcome: run.OutcomeUnknown,
 		Result: event.NewText(text), ToolError: true, Title: i.ToolName + " (outcome unknown)", Error: text,
 		ErrorKind: "tool_dispatch_outcome_unknown",
 		Output:    map[string]any{"recovery_result_missing": true, "automatic_replay_denied": true},
 	}
+	if d.StepID == "" { // the call was dispatched in an earlier run
+		d.StepID = a.s.NextStepID()
+		d.Input = map[string]any{"tool": i.ToolName, "tool_call_id": i.ToolCallID, "source_run_id": i.SourceRunID, "source_model_call_index": i.SourceIndex}
+	}
+	return d
 }
 
 // gitSummary records what changed in a workspace that is a git repository, whenever
@@ -185,10 +209,12 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 		a.Log.Warn("make a cache for build tools", "run_id", a.s.ID, "error", err)
 		cache = ""
 	}
+	settings := a.Settings
+	settings.Lease = a.t.lease
 	return &tools.Env{
 		CacheDir: cache,
 		Root:     a.root, RootPath: a.s.WorkspacePath, RunID: a.s.ID, TaskID: a.s.TaskID, StepID: stepID, ToolCallID: c.ID, ToolName: c.Name,
-		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), Settings: a.Settings,
+		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), Settings: settings,
 		Emit:     a.emit,
 		Artifact: a.findArtifact,
 	}

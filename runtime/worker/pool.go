@@ -1,13 +1,17 @@
 // Package worker executes runs: it folds a run's events, asks the domain what is
 // next, does that and records what came of it. Live execution, resumption after an
 // approval and recovery after a crash are this one loop.
+//
+// Several processes may work on one log. Each holds a lease (see tenure) and claims a
+// run before it does anything for it; what it records carries the claim's epoch, so
+// that a process that lost a run without knowing it can neither record nor, once it
+// looks at its lease, do anything more.
 package worker
 
 import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -22,12 +26,25 @@ import (
 	"hecate/tools"
 )
 
-// Router finds the provider and model for a call.
+// Router finds the providers and models for a call.
 type Router interface {
-	Route(provider, model string) (model.Route, error)
+	// Candidates returns the routes that may be tried, in order, at least one.
+	Candidates(ctx context.Context, provider, model string) ([]model.Route, error)
+	// Report tells how a call went; err is nil if it was answered.
+	Report(route model.Route, took time.Duration, err error)
+	// Failover tells that a call that failed at one route goes on at another.
+	Failover(from, to model.Route, err error)
 }
 
-// Config is what a pool works with. All members but SystemPrompt are required.
+// Prices knows what model calls cost where the provider does not say.
+type Prices interface {
+	// Cost is what the usage costs, in pico-USD; not known without a price.
+	Cost(route model.Route, u model.Usage) (pico int64, known bool)
+	// Estimate is what so many tokens cost at most, in pico-USD.
+	Estimate(route model.Route, input, output int64) (pico int64, known bool)
+}
+
+// Config is what a pool works with. Members without a comment on their zero value are required.
 type Config struct {
 	Executor     *commands.Executor
 	Store        eventstore.Store
@@ -36,65 +53,148 @@ type Config struct {
 	Settings     tools.Settings
 	Workspaces   *workspace.Manager
 	Clock        clock.Clock
-	SystemPrompt string // the broadest layer of the composed prompt
+	SystemPrompt string // the broadest layer of the composed prompt; may be empty
 	Workers      int    // runs executed at a time, at least 1
-	NodeID       string // names this process in run.started
+	ClaimsMax    int    // runs executed at a time by all processes of the log; 0: no bound
+	NodeID       string // names this installation in run.claimed and run.started
 	Log          *slog.Logger
+
+	// Retry says whether a failed attempt at a model call is followed by another one at
+	// the same provider, and after what wait; nil: never.
+	Retry func(attempt int, err *model.Error) (wait time.Duration, again bool)
+	// Prices may be nil: then a cost is known only where the provider reports it.
+	Prices Prices
+	// Reserve makes a call only if the most that it can cost is left of the task's
+	// ceiling. It needs OutputMax.
+	Reserve   bool
+	OutputMax int64 // tokens of one answer; 0: as the provider likes
+
+	// LeaseTTL is how long this process's lease holds without a renewal. 0: for ever,
+	// for a log that no other process can open.
+	LeaseTTL time.Duration
+	// Reconcile is how often the open work is looked through for runs that nobody
+	// holds; 30 s if zero. Where there are leases, the oldest are looked at each second.
+	Reconcile time.Duration
+	// DrainMax is how long a command under way may take to end when the pool stops.
+	DrainMax time.Duration
+	Host     string   // names this machine: in_place runs go on where they began
+	Shared   []string // directories that other machines reach by the same path
 }
 
 const (
-	retryAfter = time.Second // rest after something outside broke: a run's attempt, the database
-	deletedMax = 1024        // deleted tasks whose workspaces wait to be removed
+	retryAfter       = time.Second // rest after something outside broke: a run's attempt, the database
+	deletedMax       = 1024        // deleted tasks whose workspaces wait to be removed
+	reconcileDefault = 30 * time.Second
 )
 
-// Pool executes the open runs of one log. One pool per log may run at a time.
+// Pool executes the open runs of one log, beside those of other processes.
 type Pool struct {
 	Config
 	Progress *Progress
+	places   places
 
-	mu      sync.Mutex
-	queue   []string           // run ids, oldest first
-	state   map[string]*holder // queued and active runs
-	broken  map[string]string  // why a run's last attempt in this process broke
-	wake    chan struct{}      // a run was queued
-	deleted chan string        // tasks whose workspaces are to go
-}
-
-// holder is what the pool knows of a run that is queued or being executed.
-type holder struct {
-	cancel context.CancelCauseFunc // nil while queued
-	again  bool                    // queued once more while active
+	mu        sync.Mutex
+	queue     []string           // run ids, oldest first
+	state     map[string]*holder // queued and active runs
+	broken    map[string]string  // why a run's last attempt in this process broke
+	deferred  map[string]bool    // runs whose source is missing here, left to others for a moment
+	elsewhere map[string]bool    // runs out of reach
+	wake      chan struct{}      // a run was queued
+	deleted   chan string        // tasks whose workspaces are to go
 }
 
 // New makes a pool that does nothing until Run.
 func New(c Config) *Pool {
+	if c.Reconcile <= 0 {
+		c.Reconcile = reconcileDefault
+	}
 	return &Pool{
-		Config: c, Progress: newProgress(), state: map[string]*holder{}, broken: map[string]string{},
+		Config: c, Progress: newProgress(), places: places{host: "host_" + c.Host, shared: c.Shared},
+		state: map[string]*holder{}, broken: map[string]string{}, deferred: map[string]bool{}, elsewhere: map[string]bool{},
 		wake: make(chan struct{}, 1), deleted: make(chan string, deletedMax),
 	}
 }
 
-// Run executes runs until ctx ends. It first takes back what an earlier process
-// left open. When it returns, all it started has stopped; runs under way stay open
-// in the log and the next process goes on with them.
+// Run executes runs until ctx ends. It first takes back what an earlier process of
+// this node left open. Then it drains: model calls are given up, commands may end
+// within DrainMax, and the runs are handed back for any process to go on with.
 func (p *Pool) Run(ctx context.Context) error {
+	place, err := p.Workspaces.Place()
+	if err != nil {
+		return err
+	}
+	p.places.isolated = place
+	for ctx.Err() == nil {
+		err := p.serve(ctx)
+		if !errors.Is(err, tools.ErrLeaseLost) {
+			return ignore(ctx, err)
+		}
+		p.Log.Warn("the worker's lease was lost; what it was executing is up to whoever claims it next")
+	}
+	return nil
+}
+
+// serve executes runs for one tenure.
+func (p *Pool) serve(ctx context.Context) error {
+	var t *tenure
+	err := p.insist(ctx, "take a lease", func() (err error) {
+		t, err = p.begin(ctx)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	defer p.end(t)
 	var head int64
-	err := p.insist(ctx, "take runs back", func() (err error) {
+	err = p.insist(ctx, "take runs back", func() (err error) {
 		if head, err = p.Store.Head(ctx); err != nil {
 			return err
 		}
-		return p.takeBack(ctx)
+		return p.offerAll(ctx)
 	})
 	if err != nil {
-		return ignore(ctx, err)
+		return err
 	}
-	g, gctx := errgroup.WithContext(ctx)
+	taking, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	acting, halt := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer halt(nil)
+	go p.overlook(t, taking, stop, halt)
+
+	g, gctx := errgroup.WithContext(taking)
 	g.Go(func() error { return p.follow(gctx, head) })
 	g.Go(func() error { return p.sweep(gctx) })
+	g.Go(func() error { return p.reconcile(gctx, t) })
 	for range max(1, p.Workers) {
-		g.Go(func() error { return p.work(gctx) })
+		g.Go(func() error { return p.work(gctx, acting, t) })
 	}
-	return ignore(ctx, g.Wait())
+	err = g.Wait()
+	if !t.lease.Valid() {
+		return tools.ErrLeaseLost
+	}
+	return err
+}
+
+// errStopped is why an attempt is cut short when the pool has waited long enough.
+var errStopped = errors.New("the server stops")
+
+// overlook ends what goes on: at once when the lease is over, and after a while when
+// the pool is told to stop.
+func (p *Pool) overlook(t *tenure, taking context.Context, stop, halt context.CancelCauseFunc) {
+	select {
+	case <-t.lease.Done():
+	case <-taking.Done():
+		select {
+		case <-t.lease.Done():
+		case <-t.ended:
+			return
+		case <-time.After(p.DrainMax):
+			halt(errStopped)
+			return
+		}
+	}
+	halt(tools.ErrLeaseLost)
+	stop(tools.ErrLeaseLost)
 }
 
 // ignore drops the error of a part that ended because ctx did.
@@ -122,170 +222,24 @@ func (p *Pool) insist(ctx context.Context, what string, try func() error) error 
 	}
 }
 
-// takeBackPage is how many open runs one read asks for.
-const takeBackPage = 500
-
-func (p *Pool) takeBack(ctx context.Context) error {
-	after := int64(0)
-	for {
-		open, err := p.Store.OpenWork(ctx, after, takeBackPage)
-		if err != nil {
-			return err
-		}
-		for _, o := range open {
-			p.offer(o.Stream)
-			after = o.Since
-		}
-		if len(open) < takeBackPage {
-			return nil
-		}
-	}
-}
-
-// followPage is how many records one read of the log asks for.
-const followPage = 512
-
-// follow watches the log for runs that became ready and for runs that ended.
-func (p *Pool) follow(ctx context.Context, after int64) error {
-	for {
-		err := p.insist(ctx, "follow the log", func() error {
-			if err := p.Store.Wait(ctx, after); err != nil {
-				return err
-			}
-			recs, err := p.Store.ReadAll(ctx, after, followPage)
-			for _, r := range recs {
-				p.see(r)
-				after = r.Position
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-}
-
-func (p *Pool) see(r eventstore.Record) {
-	switch r.Type {
-	case "run.queued":
-		p.offer(r.Stream)
-	case "run.cancelled":
-		p.end(strings.TrimPrefix(r.Stream, "run-"))
-	case "task.deleted":
-		select {
-		case p.deleted <- strings.TrimPrefix(r.Stream, "task-"):
-		default: // more than can wait; the next start sweeps
-		}
-	}
-}
-
-// offer queues a run, or marks it for another look if a worker has it just now.
-func (p *Pool) offer(stream string) {
-	id, ok := strings.CutPrefix(stream, "run-")
-	if !ok {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if h, known := p.state[id]; known {
-		h.again = h.cancel != nil
-		return
-	}
-	p.state[id] = &holder{}
-	p.queue = append(p.queue, id)
-	p.signal()
-}
-
-func (p *Pool) signal() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
-}
-
-// end stops the attempt of a run that was ended in the log.
-func (p *Pool) end(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if h := p.state[id]; h != nil && h.cancel != nil {
-		h.cancel(tools.ErrRunEnded)
-	}
-}
-
-// work executes one run after the other.
-func (p *Pool) work(ctx context.Context) error {
-	for {
-		id, runCtx, ok := p.take(ctx)
-		if !ok {
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-p.wake:
-				continue
-			}
-		}
-		err := ignore(ctx, p.attempt(runCtx, id))
-		if err != nil {
-			p.Log.Error("execute run", "run_id", id, "error", err)
-		}
-		p.release(ctx, id, err)
-	}
-}
-
-// take removes the oldest queued run and makes it active.
-func (p *Pool) take(ctx context.Context) (string, context.Context, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.queue) == 0 || ctx.Err() != nil {
-		return "", nil, false
-	}
-	id := p.queue[0]
-	p.queue = p.queue[1:]
-	if len(p.queue) > 0 {
-		p.signal() // another worker may be asleep
-	}
-	runCtx, cancel := context.WithCancelCause(ctx)
-	p.state[id].cancel = cancel
-	return id, runCtx, true
-}
-
-// release ends an attempt. If it broke, or the run was asked for meanwhile, the run is
-// queued again.
-func (p *Pool) release(ctx context.Context, id string, err error) {
-	p.mu.Lock()
-	h := p.state[id]
-	h.cancel(nil)
-	delete(p.state, id)
-	delete(p.broken, id)
-	if err != nil {
-		p.broken[id] = err.Error()
-	}
-	again := h.again
-	p.mu.Unlock()
-	switch {
-	case err != nil:
-		// The timer outlives nothing: a pool that has stopped takes no runs.
-		time.AfterFunc(retryAfter, func() {
-			if ctx.Err() == nil {
-				p.offer("run-" + id)
-			}
-		})
-	case again:
-		p.offer("run-" + id)
-	}
-}
-
-// gap marks that a run goes on after its attempt vanished: with an earlier process,
-// or in this one because something around it broke.
-func (p *Pool) gap(id string) run.Disconnected {
+// gap marks that a run goes on after its attempt vanished: with an earlier process of
+// this node, with another node, or in this process because something around it broke.
+func (p *Pool) gap(s *run.State, t *tenure) run.Disconnected {
 	g := run.Disconnected{
-		Reason: "boot_reconcile", Action: "requeued", PriorStatus: run.StatusRunning,
+		Reason: "boot_reconcile", Action: run.ActionRequeued, PriorStatus: s.Status,
 		RecoveredStatus: run.StatusQueued, RecoveryStrategy: "requeue",
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if why := p.broken[id]; why != "" {
-		g.Reason, g.RecoveryStrategy, g.Message = "worker_lease_expired", "periodic_requeue", bound(why)
+	why := p.broken[s.ID]
+	p.mu.Unlock()
+	if c := s.Claim; c != nil && (c.NodeID != p.NodeID || c.Instance == t.instance) {
+		g.Reason, g.RecoveryStrategy, g.StaleThresholdMS = "worker_lease_expired", "periodic_requeue", c.LeaseMS
+		if c.Instance != t.instance {
+			g.Message = "taken over from node " + c.NodeID
+		}
+	}
+	if why != "" {
+		g.Message = bound(why)
 	}
 	return g
 }

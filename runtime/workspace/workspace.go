@@ -119,7 +119,7 @@ func (m *Manager) Tasks() ([]string, error) {
 	}
 	ids := make([]string, 0, len(entries))
 	for _, e := range entries {
-		if e.Name() != cacheName {
+		if e.Name() != cacheName && !strings.HasPrefix(e.Name(), ".") {
 			ids = append(ids, e.Name())
 		}
 	}
@@ -139,6 +139,48 @@ func (m *Manager) Cache(s *run.State) (string, error) {
 	}
 	dir := filepath.Join(m.base, cacheName, ident.Derive("source", source))
 	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// placeName is the file that names the directory of workspaces.
+const placeName = ".place"
+
+// Place returns the name of the directory of workspaces. It stands in the directory, so
+// that two processes that find the same name there reach each other's workspaces,
+// whatever the path is called on their machines.
+func (m *Manager) Place() (string, error) {
+	if err := os.MkdirAll(m.base, 0o700); err != nil {
+		return "", fmt.Errorf("prepare the directory of workspaces: %w", err)
+	}
+	path := filepath.Join(m.base, placeName)
+	for range 2 {
+		name, err := os.ReadFile(path)
+		if err == nil && len(name) > 0 {
+			return string(name), nil
+		}
+		if err := m.namePlace(path); err != nil {
+			return "", fmt.Errorf("name the directory of workspaces: %w", err)
+		}
+	}
+	return "", fmt.Errorf("name the directory of workspaces: %s cannot be read back", path)
+}
+
+// namePlace writes the name whole and at once; of several processes one wins.
+func (m *Manager) namePlace(path string) error {
+	f, err := os.CreateTemp(m.base, placeName+"-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if _, err := f.WriteString(ident.New("workspaces")); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // RemoveTask deletes all isolated workspaces of a task.
