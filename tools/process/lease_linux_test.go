@@ -101,7 +101,7 @@ func TestAStoppedServerLosesItsCommands(t *testing.T) {
 			if err := server.Start(); err != nil {
 				t.Fatal(err)
 			}
-			defer server.Process.Kill()
+			t.Cleanup(func() { _ = server.Process.Kill() })
 			until(t, "the server has stopped itself", func() bool { return stopped(server.Process.Pid) })
 			until(t, "its processes are gone", func() bool { return !slices.ContainsFunc(pids(dir), alive) })
 			if len(pids(dir)) == 0 || !stopped(server.Process.Pid) {
