@@ -25,19 +25,22 @@ import (
 	"hecate/commands"
 	"hecate/eventstore"
 	"hecate/projections/runs"
+	"hecate/projections/usage"
 )
 
 // Config is what a server is made of.
 type Config struct {
-	Executor *commands.Executor
-	Store    eventstore.Store
-	Views    *runs.Views     // what the read models answer
-	Models   v1.Models       // how far the read models are
-	Progress stream.Progress // half-finished model output; nil if there is none
-	Host     v1.Host         // what the server says about itself
-	Log      *slog.Logger
-	Patience time.Duration // how long an answer waits for the read models; 2 s if zero
-	Shutdown func()        // asks the process to end and returns at once; nil if no request may
+	Executor  *commands.Executor
+	Store     eventstore.Store
+	Views     *runs.Views     // what the read models answer
+	Usage     *usage.Views    // the same of what model calls cost
+	Models    v1.Models       // how far the read models are
+	Progress  stream.Progress // half-finished model output; nil if there is none
+	Host      v1.Host         // what the server says about itself
+	Providers v1.Providers    // whom it asks for models' answers; nil if nobody
+	Log       *slog.Logger
+	Patience  time.Duration // how long an answer waits for the read models; 2 s if zero
+	Shutdown  func()        // asks the process to end and returns at once; nil if no request may
 
 	Token          string   // needed below /hecate/v1, if not empty
 	ListenAddress  string   // host:port; requests for this host are for us
@@ -57,8 +60,8 @@ type Server struct {
 
 // New puts a server together. It serves at once; Run keeps its streams moving.
 func New(c Config) (*Server, error) {
-	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Models == nil || c.Log == nil {
-		return nil, errors.New("make the API: executor, store, views, models and log are needed")
+	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Usage == nil || c.Models == nil || c.Log == nil {
+		return nil, errors.New("make the API: executor, store, views, usage, models and log are needed")
 	}
 	if c.Patience == 0 {
 		c.Patience = patience
@@ -72,7 +75,7 @@ func New(c Config) (*Server, error) {
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
 		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
-		Host:   c.Host, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
+		Usage:  c.Usage, Providers: c.Providers, Host: c.Host, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())

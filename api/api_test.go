@@ -135,6 +135,9 @@ func TestBadRequests(t *testing.T) {
 		{"POST", "/tasks", `{"prompt":"x","execution_kind":"magic"}`, 400, "invalid_request"},
 		{"POST", "/tasks", `{"prompt":"x","execution_kind":"agent_loop","timeout_ms":-1}`, 400, "invalid_request"},
 		{"POST", "/tasks", `{"prompt":"x","execution_kind":"agent_loop","budget_micros_usd":1.5}`, 400, "invalid_request"},
+		{"POST", "/tasks", `{"prompt":"x","execution_kind":"agent_loop","budget_micros_usd":-1}`, 400, "invalid_request"},
+		{"POST", "/tasks", `{"prompt":"x","execution_kind":"agent_loop","workspace_mode":"cloud"}`, 400, "invalid_request"},
+		{"POST", "/tasks", `{"execution_kind":"shell"}`, 400, "invalid_request"},
 		{"POST", "/tasks", `{"prompt":"x","execution_kind":"agent_loop","project_id":"p"}`, 400, "invalid_request"},
 		{"POST", "/tasks", `{"prompt":"x","execution_kind":"agent_loop","mcp_servers":[{}]}`, 400, "invalid_request"},
 		{"POST", "/tasks", `{"prompt":"` + strings.Repeat("x", 5<<20) + `"}`, 413, "request_too_large"},
@@ -166,6 +169,8 @@ func TestBadRequests(t *testing.T) {
 		{"GET", "/tasks?status=%ff", "", 400, "invalid_request"},
 		{"GET", "/tasks?status=%zz", "", 400, "invalid_request"},
 		{"POST", strings.TrimPrefix(runPath, base) + "/events", `{"note":"` + strings.Repeat("x", 1<<20) + `"}`, 413, "request_too_large"},
+		{"POST", strings.TrimPrefix(runPath, base) + "/retry", `{"reason":"` + strings.Repeat("x", 5<<20) + `"}`, 413, "request_too_large"},
+		{"GET", strings.TrimPrefix(runPath, base) + "/context", "", 404, "not_found"},
 	} {
 		a := s.Do(t, c.method, base+c.path, c.body)
 		if a.Status != c.status || a.ErrorType() != c.typ {
@@ -325,18 +330,22 @@ func TestHealthAndWhoAmI(t *testing.T) {
 	var who struct {
 		Role string `json:"role"`
 		Host struct {
-			ID string `json:"id"`
+			ID    string `json:"id"`
+			Local bool   `json:"local_only_actions_available"`
 		} `json:"runtime_host"`
 	}
-	if object := s.Do(t, "GET", base+"/whoami", nil).Data(t, &who); object != "session" || who.Role != "operator" || who.Host.ID == "" {
+	if object := s.Do(t, "GET", base+"/whoami", nil).Data(t, &who); object != "session" || who.Role != "operator" || who.Host.ID == "" || !who.Host.Local {
 		t.Errorf("%s %+v", object, who)
+	}
+	if s.Do(t, "GET", base+"/whoami", nil, "X-Forwarded-For", "10.0.0.1").Data(t, &who); who.Host.Local {
+		t.Error("a request through a proxy is told that it is local")
 	}
 }
 
 func TestProjections(t *testing.T) {
 	s := apitest.Start(t, apitest.Options{})
 	s.Task(t, nil)
-	for _, a := range []apitest.Answer{
+	for i, a := range []apitest.Answer{
 		s.Do(t, "GET", base+"/system/projections", nil),
 		s.Do(t, "POST", base+"/system/projections/rebuild", nil),
 		s.Do(t, "POST", base+"/system/projections/rebuild", `{"name":"runs"}`),
@@ -346,8 +355,13 @@ func TestProjections(t *testing.T) {
 			Position, Head int64
 			Rebuilding     bool
 		}
-		if object := a.Data(t, &list); object != "projections" || len(list) != 1 || list[0].Name != "runs" || list[0].Position != 1 || list[0].Head != 1 || list[0].Rebuilding {
-			t.Errorf("%s", a.Body)
+		if object := a.Data(t, &list); object != "projections" || len(list) != 2 || list[0].Name != "runs" || list[1].Name != "usage" {
+			t.Fatalf("%s", a.Body)
+		}
+		for _, m := range list {
+			if m.Position != 1 || m.Head != 1 || m.Rebuilding {
+				t.Errorf("%d: %+v", i, m)
+			}
 		}
 	}
 	var tasks []apitest.Item

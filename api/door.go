@@ -17,6 +17,7 @@ import (
 	v1 "hecate/api/v1"
 	"hecate/domain/ident"
 	"hecate/projections/runs"
+	"hecate/projections/usage"
 )
 
 // Headers that every answer has or every request may have.
@@ -78,6 +79,17 @@ func readable(r *http.Request) bool {
 	return err == nil && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
 }
 
+// modelsOf are the read models that answer a request; none stands for all.
+func modelsOf(r *http.Request) []string {
+	switch {
+	case strings.HasPrefix(r.URL.Path, v1.Base+"/usage/"):
+		return []string{usage.Name}
+	case strings.HasPrefix(r.URL.Path, v1.Base+"/system/projections"):
+		return nil
+	}
+	return []string{runs.Name}
+}
+
 // place says in the answer which position the read models have reached, after
 // waiting for the one that the request demands.
 func (d *door) place(w http.ResponseWriter, r *http.Request) *envelope.Error {
@@ -92,14 +104,14 @@ func (d *door) place(w http.ResponseWriter, r *http.Request) *envelope.Error {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), d.wait)
 		defer cancel()
-		if d.models.WaitFor(ctx, position, runs.Name) != nil {
+		if d.models.WaitFor(ctx, position, modelsOf(r)...) != nil {
 			w.Header().Set("Retry-After", "1")
 			return envelope.New(http.StatusServiceUnavailable, envelope.TypeUnavailable, "the read models have not reached position "+demanded+" yet")
 		}
 	} else {
 		d.freshen(r)
 	}
-	if position, err := d.models.Position(runs.Name); err == nil {
+	if position, err := d.models.Position(modelsOf(r)...); err == nil {
 		w.Header().Set(positionHeader, strconv.FormatInt(position, 10))
 	}
 	return nil
@@ -119,7 +131,7 @@ func (d *door) freshen(r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), freshMax)
 	defer cancel()
 	if head, err := d.head(ctx); err == nil {
-		_ = d.models.WaitFor(ctx, head, runs.Name) // late is answered all the same
+		_ = d.models.WaitFor(ctx, head, modelsOf(r)...) // late is answered all the same
 	}
 }
 

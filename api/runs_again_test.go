@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"hecate/api/apitest"
 	"hecate/domain/run"
@@ -208,5 +209,45 @@ func TestOneOfManyFollows(t *testing.T) {
 	var all []apitest.Item
 	if s.Do(t, "GET", task+"/runs", nil).Data(t, &all); good != 1 || len(all) != 2 || all[0].Number != 2 {
 		t.Errorf("%d requests succeeded, runs %+v", good, all)
+	}
+}
+
+// When the read models are late, the run that was opened and the call that was settled
+// are shown as the log has them.
+func TestStaleFollowing(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{Slow: true, Patience: 10 * time.Millisecond})
+	id := s.Task(t, nil)
+	runID := s.StartRun(t, id)
+	s.Talk(t, runID)
+	step := s.Doubt(t, runID)
+	runPath := base + "/tasks/" + id + "/runs/" + runID
+	settled := s.Do(t, "POST", runPath+"/steps/"+step+"/settle", `{"outcome":"done"}`)
+	var shown struct {
+		apitest.Item
+
+		Index   int64  `json:"index"`
+		Kind    string `json:"kind"`
+		Outcome string `json:"outcome"`
+	}
+	if settled.Data(t, &shown); shown.ID != step || shown.Index != 2 || shown.Kind != "tool" || shown.Status != "failed" || shown.Outcome != "unknown" {
+		t.Errorf("%s", settled.Body)
+	}
+	s.Do(t, "POST", runPath+"/cancel", nil)
+	resumed := s.Do(t, "POST", runPath+"/resume", `{"budget_micros_usd":900}`)
+	var next struct {
+		followed
+
+		From   string `json:"resumed_from_run_id"`
+		Kind   string `json:"resume_kind"`
+		Budget int64  `json:"budget_micros_usd"`
+	}
+	resumed.Data(t, &next)
+	if next.Status != "queued" || next.Number != 2 || next.Prior != 4200 || next.Workspace != "/tmp/ws" || next.From != runID || next.Kind != "resume" || next.Budget != 900 {
+		t.Errorf("%s", resumed.Body)
+	}
+	for _, a := range []apitest.Answer{settled, resumed} {
+		if a.Header.Get("Hecate-Stale") != "true" {
+			t.Errorf("%v", a.Header)
+		}
 	}
 }

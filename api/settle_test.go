@@ -44,6 +44,16 @@ func TestSettlingACall(t *testing.T) {
 	if a := settle(step, `{"outcome":"not_done"}`); a.Status != http.StatusConflict || a.ErrorType() != "invalid_request" {
 		t.Errorf("settled twice: %d %s", a.Status, a.Body)
 	}
+	type call struct {
+		ID       string `json:"tool_call_id"`
+		State    string `json:"state"`
+		Operator string `json:"operator_outcome"`
+		StepID   string `json:"step_id"`
+	}
+	var calls []call
+	if object := s.Do(t, "GET", runPath+"/tool-calls", nil).Data(t, &calls); object != "task_tool_calls" || len(calls) != 1 || calls[0] != (call{"c1", "unknown", "done", step}) {
+		t.Errorf("%s %+v", object, calls)
+	}
 	var next apitest.Item
 	s.Do(t, "POST", runPath+"/resume", "{}").Data(t, &next)
 	state, err := s.X.LoadRun(t.Context(), next.ID)

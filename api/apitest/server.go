@@ -20,6 +20,7 @@ import (
 	"hecate/projections/readdb"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
+	"hecate/projections/usage"
 )
 
 // Server is a server over a log and read models in memory, behind a real socket.
@@ -33,16 +34,17 @@ type Server struct {
 // Options are what differs between the servers of tests. The zero value is an open
 // server without gates.
 type Options struct {
-	Policies []permission.Policy
-	Progress stream.Progress
-	Token    string
-	Origins  []string
-	Address  string
-	Public   string
-	Slow     bool          // the read models never move
-	Patience time.Duration // with them; 2 s if zero
-	Log      io.Writer     // the server's log; nowhere if nil
-	Shutdown func()
+	Policies  []permission.Policy
+	Progress  stream.Progress
+	Token     string
+	Origins   []string
+	Address   string
+	Public    string
+	Slow      bool          // the read models never move
+	Patience  time.Duration // with them; 2 s if zero
+	Log       io.Writer     // the server's log; nowhere if nil
+	Shutdown  func()
+	Providers v1.Providers
 }
 
 // Start returns a running server that ends with the test.
@@ -57,7 +59,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}}, Logger: log})
+	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}, usage.Model{}}, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +72,8 @@ func Start(t testing.TB, o Options) *Server {
 	}
 	s, err := api.New(api.Config{
 		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
-		Host:     v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: "none", PublicURL: o.Public},
+		Usage: usage.NewViews(models, "memory"), Providers: o.Providers,
+		Host:     v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: "none", PublicURL: o.Public, Backend: "memory", WorkerCount: 2, RunsMax: 8},
 		Patience: o.Patience, Shutdown: o.Shutdown,
 		Log: log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,
 	})

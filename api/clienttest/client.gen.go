@@ -17,6 +17,78 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for CallOperatorOutcome.
+const (
+	CallOperatorOutcomeDone    CallOperatorOutcome = "done"
+	CallOperatorOutcomeNotDone CallOperatorOutcome = "not_done"
+)
+
+// Valid indicates whether the value is a known member of the CallOperatorOutcome enum.
+func (e CallOperatorOutcome) Valid() bool {
+	switch e {
+	case CallOperatorOutcomeDone:
+		return true
+	case CallOperatorOutcomeNotDone:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CallOutcome.
+const (
+	CallOutcomeBlocked   CallOutcome = "blocked"
+	CallOutcomeCancelled CallOutcome = "cancelled"
+	CallOutcomeCompleted CallOutcome = "completed"
+	CallOutcomeFailed    CallOutcome = "failed"
+	CallOutcomeRefused   CallOutcome = "refused"
+	CallOutcomeUnknown   CallOutcome = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the CallOutcome enum.
+func (e CallOutcome) Valid() bool {
+	switch e {
+	case CallOutcomeBlocked:
+		return true
+	case CallOutcomeCancelled:
+		return true
+	case CallOutcomeCompleted:
+		return true
+	case CallOutcomeFailed:
+		return true
+	case CallOutcomeRefused:
+		return true
+	case CallOutcomeUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for CallState.
+const (
+	CallStateFinished   CallState = "finished"
+	CallStateNotStarted CallState = "not_started"
+	CallStateRunning    CallState = "running"
+	CallStateUnknown    CallState = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the CallState enum.
+func (e CallState) Valid() bool {
+	switch e {
+	case CallStateFinished:
+		return true
+	case CallStateNotStarted:
+		return true
+	case CallStateRunning:
+		return true
+	case CallStateUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CreateTaskRequestExecutionKind.
 const (
 	AgentLoop CreateTaskRequestExecutionKind = "agent_loop"
@@ -82,13 +154,13 @@ func (e CreateTaskRequestWorkspaceMode) Valid() bool {
 
 // Defines values for EventSchemaVersion.
 const (
-	N1 EventSchemaVersion = "1"
+	EventSchemaVersionN1 EventSchemaVersion = "1"
 )
 
 // Valid indicates whether the value is a known member of the EventSchemaVersion enum.
 func (e EventSchemaVersion) Valid() bool {
 	switch e {
-	case N1:
+	case EventSchemaVersionN1:
 		return true
 	default:
 		return false
@@ -112,13 +184,13 @@ func (e EventPageObject) Valid() bool {
 
 // Defines values for HealthStatus.
 const (
-	Ok HealthStatus = "ok"
+	HealthStatusOk HealthStatus = "ok"
 )
 
 // Valid indicates whether the value is a known member of the HealthStatus enum.
 func (e HealthStatus) Valid() bool {
 	switch e {
-	case Ok:
+	case HealthStatusOk:
 		return true
 	default:
 		return false
@@ -146,6 +218,279 @@ func (e OsIsolationKind) Valid() bool {
 	}
 }
 
+// Defines values for ProviderCheckName.
+const (
+	ProviderCheckNameCredentials ProviderCheckName = "credentials"
+	ProviderCheckNameHealth      ProviderCheckName = "health"
+	ProviderCheckNameModels      ProviderCheckName = "models"
+	ProviderCheckNameRouting     ProviderCheckName = "routing"
+)
+
+// Valid indicates whether the value is a known member of the ProviderCheckName enum.
+func (e ProviderCheckName) Valid() bool {
+	switch e {
+	case ProviderCheckNameCredentials:
+		return true
+	case ProviderCheckNameHealth:
+		return true
+	case ProviderCheckNameModels:
+		return true
+	case ProviderCheckNameRouting:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderCheckStatus.
+const (
+	ProviderCheckStatusBlocked ProviderCheckStatus = "blocked"
+	ProviderCheckStatusOk      ProviderCheckStatus = "ok"
+	ProviderCheckStatusUnknown ProviderCheckStatus = "unknown"
+	ProviderCheckStatusWarning ProviderCheckStatus = "warning"
+)
+
+// Valid indicates whether the value is a known member of the ProviderCheckStatus enum.
+func (e ProviderCheckStatus) Valid() bool {
+	switch e {
+	case ProviderCheckStatusBlocked:
+		return true
+	case ProviderCheckStatusOk:
+		return true
+	case ProviderCheckStatusUnknown:
+		return true
+	case ProviderCheckStatusWarning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderEventEvent.
+const (
+	CooldownOpened    ProviderEventEvent = "cooldown_opened"
+	CooldownRecovered ProviderEventEvent = "cooldown_recovered"
+	FailoverSelected  ProviderEventEvent = "failover_selected"
+	FailoverTriggered ProviderEventEvent = "failover_triggered"
+	Failure           ProviderEventEvent = "failure"
+	SlowSuccess       ProviderEventEvent = "slow_success"
+	Success           ProviderEventEvent = "success"
+)
+
+// Valid indicates whether the value is a known member of the ProviderEventEvent enum.
+func (e ProviderEventEvent) Valid() bool {
+	switch e {
+	case CooldownOpened:
+		return true
+	case CooldownRecovered:
+		return true
+	case FailoverSelected:
+		return true
+	case FailoverTriggered:
+		return true
+	case Failure:
+		return true
+	case SlowSuccess:
+		return true
+	case Success:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderEventStatus.
+const (
+	ProviderEventStatusDegraded ProviderEventStatus = "degraded"
+	ProviderEventStatusHalfOpen ProviderEventStatus = "half_open"
+	ProviderEventStatusHealthy  ProviderEventStatus = "healthy"
+	ProviderEventStatusOpen     ProviderEventStatus = "open"
+	ProviderEventStatusUnknown  ProviderEventStatus = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the ProviderEventStatus enum.
+func (e ProviderEventStatus) Valid() bool {
+	switch e {
+	case ProviderEventStatusDegraded:
+		return true
+	case ProviderEventStatusHalfOpen:
+		return true
+	case ProviderEventStatusHealthy:
+		return true
+	case ProviderEventStatusOpen:
+		return true
+	case ProviderEventStatusUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderPresetKind.
+const (
+	ProviderPresetKindCloud ProviderPresetKind = "cloud"
+	ProviderPresetKindLocal ProviderPresetKind = "local"
+)
+
+// Valid indicates whether the value is a known member of the ProviderPresetKind enum.
+func (e ProviderPresetKind) Valid() bool {
+	switch e {
+	case ProviderPresetKindCloud:
+		return true
+	case ProviderPresetKindLocal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderPresetProtocol.
+const (
+	Anthropic ProviderPresetProtocol = "anthropic"
+	Openai    ProviderPresetProtocol = "openai"
+)
+
+// Valid indicates whether the value is a known member of the ProviderPresetProtocol enum.
+func (e ProviderPresetProtocol) Valid() bool {
+	switch e {
+	case Anthropic:
+		return true
+	case Openai:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderReadinessStatus.
+const (
+	ProviderReadinessStatusBlocked ProviderReadinessStatus = "blocked"
+	ProviderReadinessStatusOk      ProviderReadinessStatus = "ok"
+	ProviderReadinessStatusUnknown ProviderReadinessStatus = "unknown"
+	ProviderReadinessStatusWarning ProviderReadinessStatus = "warning"
+)
+
+// Valid indicates whether the value is a known member of the ProviderReadinessStatus enum.
+func (e ProviderReadinessStatus) Valid() bool {
+	switch e {
+	case ProviderReadinessStatusBlocked:
+		return true
+	case ProviderReadinessStatusOk:
+		return true
+	case ProviderReadinessStatusUnknown:
+		return true
+	case ProviderReadinessStatusWarning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderStatusCredentialState.
+const (
+	Configured  ProviderStatusCredentialState = "configured"
+	Missing     ProviderStatusCredentialState = "missing"
+	NotRequired ProviderStatusCredentialState = "not_required"
+)
+
+// Valid indicates whether the value is a known member of the ProviderStatusCredentialState enum.
+func (e ProviderStatusCredentialState) Valid() bool {
+	switch e {
+	case Configured:
+		return true
+	case Missing:
+		return true
+	case NotRequired:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderStatusKind.
+const (
+	ProviderStatusKindCloud ProviderStatusKind = "cloud"
+	ProviderStatusKindLocal ProviderStatusKind = "local"
+)
+
+// Valid indicates whether the value is a known member of the ProviderStatusKind enum.
+func (e ProviderStatusKind) Valid() bool {
+	switch e {
+	case ProviderStatusKindCloud:
+		return true
+	case ProviderStatusKindLocal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ProviderStatusStatus.
+const (
+	ProviderStatusStatusDegraded ProviderStatusStatus = "degraded"
+	ProviderStatusStatusHalfOpen ProviderStatusStatus = "half_open"
+	ProviderStatusStatusHealthy  ProviderStatusStatus = "healthy"
+	ProviderStatusStatusOpen     ProviderStatusStatus = "open"
+	ProviderStatusStatusUnknown  ProviderStatusStatus = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the ProviderStatusStatus enum.
+func (e ProviderStatusStatus) Valid() bool {
+	switch e {
+	case ProviderStatusStatusDegraded:
+		return true
+	case ProviderStatusStatusHalfOpen:
+		return true
+	case ProviderStatusStatusHealthy:
+		return true
+	case ProviderStatusStatusOpen:
+		return true
+	case ProviderStatusStatusUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunResumeKind.
+const (
+	Branch   RunResumeKind = "branch"
+	Continue RunResumeKind = "continue"
+	Resume   RunResumeKind = "resume"
+	Retry    RunResumeKind = "retry"
+)
+
+// Valid indicates whether the value is a known member of the RunResumeKind enum.
+func (e RunResumeKind) Valid() bool {
+	switch e {
+	case Branch:
+		return true
+	case Continue:
+		return true
+	case Resume:
+		return true
+	case Retry:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RunWaitingReason.
+const (
+	WorkspaceUnreachable RunWaitingReason = "workspace_unreachable"
+)
+
+// Valid indicates whether the value is a known member of the RunWaitingReason enum.
+func (e RunWaitingReason) Valid() bool {
+	switch e {
+	case WorkspaceUnreachable:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RuntimeHostOperatorAccess.
 const (
 	LocalOperator RuntimeHostOperatorAccess = "local_operator"
@@ -163,13 +508,55 @@ func (e RuntimeHostOperatorAccess) Valid() bool {
 
 // Defines values for RuntimeHostRuntimeMode.
 const (
-	Local RuntimeHostRuntimeMode = "local"
+	RuntimeHostRuntimeModeLocal RuntimeHostRuntimeMode = "local"
 )
 
 // Valid indicates whether the value is a known member of the RuntimeHostRuntimeMode enum.
 func (e RuntimeHostRuntimeMode) Valid() bool {
 	switch e {
-	case Local:
+	case RuntimeHostRuntimeModeLocal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RuntimeStatsQueueBackend.
+const (
+	RuntimeStatsQueueBackendMemory   RuntimeStatsQueueBackend = "memory"
+	RuntimeStatsQueueBackendPostgres RuntimeStatsQueueBackend = "postgres"
+	RuntimeStatsQueueBackendSqlite   RuntimeStatsQueueBackend = "sqlite"
+)
+
+// Valid indicates whether the value is a known member of the RuntimeStatsQueueBackend enum.
+func (e RuntimeStatsQueueBackend) Valid() bool {
+	switch e {
+	case RuntimeStatsQueueBackendMemory:
+		return true
+	case RuntimeStatsQueueBackendPostgres:
+		return true
+	case RuntimeStatsQueueBackendSqlite:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RuntimeStatsStoreBackend.
+const (
+	RuntimeStatsStoreBackendMemory   RuntimeStatsStoreBackend = "memory"
+	RuntimeStatsStoreBackendPostgres RuntimeStatsStoreBackend = "postgres"
+	RuntimeStatsStoreBackendSqlite   RuntimeStatsStoreBackend = "sqlite"
+)
+
+// Valid indicates whether the value is a known member of the RuntimeStatsStoreBackend enum.
+func (e RuntimeStatsStoreBackend) Valid() bool {
+	switch e {
+	case RuntimeStatsStoreBackendMemory:
+		return true
+	case RuntimeStatsStoreBackendPostgres:
+		return true
+	case RuntimeStatsStoreBackendSqlite:
 		return true
 	default:
 		return false
@@ -193,16 +580,16 @@ func (e SessionRole) Valid() bool {
 
 // Defines values for SettleStepRequestOutcome.
 const (
-	Done    SettleStepRequestOutcome = "done"
-	NotDone SettleStepRequestOutcome = "not_done"
+	SettleStepRequestOutcomeDone    SettleStepRequestOutcome = "done"
+	SettleStepRequestOutcomeNotDone SettleStepRequestOutcome = "not_done"
 )
 
 // Valid indicates whether the value is a known member of the SettleStepRequestOutcome enum.
 func (e SettleStepRequestOutcome) Valid() bool {
 	switch e {
-	case Done:
+	case SettleStepRequestOutcomeDone:
 		return true
-	case NotDone:
+	case SettleStepRequestOutcomeNotDone:
 		return true
 	default:
 		return false
@@ -224,33 +611,168 @@ func (e ShutdownAnswerObject) Valid() bool {
 	}
 }
 
+// Defines values for StepOutcome.
+const (
+	StepOutcomeBlocked   StepOutcome = "blocked"
+	StepOutcomeCancelled StepOutcome = "cancelled"
+	StepOutcomeCompleted StepOutcome = "completed"
+	StepOutcomeFailed    StepOutcome = "failed"
+	StepOutcomeRefused   StepOutcome = "refused"
+	StepOutcomeUnknown   StepOutcome = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the StepOutcome enum.
+func (e StepOutcome) Valid() bool {
+	switch e {
+	case StepOutcomeBlocked:
+		return true
+	case StepOutcomeCancelled:
+		return true
+	case StepOutcomeCompleted:
+		return true
+	case StepOutcomeFailed:
+		return true
+	case StepOutcomeRefused:
+		return true
+	case StepOutcomeUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageEventDetail.
+const (
+	UsageEventDetailAbandoned UsageEventDetail = "abandoned"
+	UsageEventDetailFailed    UsageEventDetail = "failed"
+)
+
+// Valid indicates whether the value is a known member of the UsageEventDetail enum.
+func (e UsageEventDetail) Valid() bool {
+	switch e {
+	case UsageEventDetailAbandoned:
+		return true
+	case UsageEventDetailFailed:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageEventScope.
+const (
+	UsageEventScopeGlobal UsageEventScope = "global"
+)
+
+// Valid indicates whether the value is a known member of the UsageEventScope enum.
+func (e UsageEventScope) Valid() bool {
+	switch e {
+	case UsageEventScopeGlobal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageEventType.
+const (
+	Usage UsageEventType = "usage"
+)
+
+// Valid indicates whether the value is a known member of the UsageEventType enum.
+func (e UsageEventType) Valid() bool {
+	switch e {
+	case Usage:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for UsageSummaryScope.
+const (
+	UsageSummaryScopeCustom   UsageSummaryScope = "custom"
+	UsageSummaryScopeGlobal   UsageSummaryScope = "global"
+	UsageSummaryScopeProvider UsageSummaryScope = "provider"
+)
+
+// Valid indicates whether the value is a known member of the UsageSummaryScope enum.
+func (e UsageSummaryScope) Valid() bool {
+	switch e {
+	case UsageSummaryScopeCustom:
+		return true
+	case UsageSummaryScopeGlobal:
+		return true
+	case UsageSummaryScopeProvider:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListProviderStatusParamsRefresh.
+const (
+	ListProviderStatusParamsRefreshN1   ListProviderStatusParamsRefresh = "1"
+	ListProviderStatusParamsRefreshTrue ListProviderStatusParamsRefresh = "true"
+)
+
+// Valid indicates whether the value is a known member of the ListProviderStatusParamsRefresh enum.
+func (e ListProviderStatusParamsRefresh) Valid() bool {
+	switch e {
+	case ListProviderStatusParamsRefreshN1:
+		return true
+	case ListProviderStatusParamsRefreshTrue:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for ListTasksParamsStatus.
 const (
-	AwaitingApproval ListTasksParamsStatus = "awaiting_approval"
-	Cancelled        ListTasksParamsStatus = "cancelled"
-	Completed        ListTasksParamsStatus = "completed"
-	Failed           ListTasksParamsStatus = "failed"
-	NotStarted       ListTasksParamsStatus = "not_started"
-	Queued           ListTasksParamsStatus = "queued"
-	Running          ListTasksParamsStatus = "running"
+	ListTasksParamsStatusAwaitingApproval ListTasksParamsStatus = "awaiting_approval"
+	ListTasksParamsStatusCancelled        ListTasksParamsStatus = "cancelled"
+	ListTasksParamsStatusCompleted        ListTasksParamsStatus = "completed"
+	ListTasksParamsStatusFailed           ListTasksParamsStatus = "failed"
+	ListTasksParamsStatusNotStarted       ListTasksParamsStatus = "not_started"
+	ListTasksParamsStatusQueued           ListTasksParamsStatus = "queued"
+	ListTasksParamsStatusRunning          ListTasksParamsStatus = "running"
 )
 
 // Valid indicates whether the value is a known member of the ListTasksParamsStatus enum.
 func (e ListTasksParamsStatus) Valid() bool {
 	switch e {
-	case AwaitingApproval:
+	case ListTasksParamsStatusAwaitingApproval:
 		return true
-	case Cancelled:
+	case ListTasksParamsStatusCancelled:
 		return true
-	case Completed:
+	case ListTasksParamsStatusCompleted:
 		return true
-	case Failed:
+	case ListTasksParamsStatusFailed:
 		return true
-	case NotStarted:
+	case ListTasksParamsStatusNotStarted:
 		return true
-	case Queued:
+	case ListTasksParamsStatusQueued:
 		return true
-	case Running:
+	case ListTasksParamsStatusRunning:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for GetUsageSummaryParamsScope.
+const (
+	GetUsageSummaryParamsScopeGlobal   GetUsageSummaryParamsScope = "global"
+	GetUsageSummaryParamsScopeProvider GetUsageSummaryParamsScope = "provider"
+)
+
+// Valid indicates whether the value is a known member of the GetUsageSummaryParamsScope enum.
+func (e GetUsageSummaryParamsScope) Valid() bool {
+	switch e {
+	case GetUsageSummaryParamsScopeGlobal:
+		return true
+	case GetUsageSummaryParamsScopeProvider:
 		return true
 	default:
 		return false
@@ -408,6 +930,57 @@ type ArtifactAnswer struct {
 type ArtifactList struct {
 	// Data The answer itself.
 	Data []Artifact `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// Call defines model for Call.
+type Call struct {
+	// ModelCallIndex The model call of this run that asked for it.
+	ModelCallIndex *int64 `json:"model_call_index,omitempty"`
+
+	// OperatorOutcome What an operator found out about a call whose outcome was unknown.
+	OperatorOutcome *CallOperatorOutcome `json:"operator_outcome,omitempty"`
+
+	// Outcome How it ended, once that is known.
+	Outcome *CallOutcome `json:"outcome,omitempty"`
+
+	// SourceModelCallIndex The model call of that run.
+	SourceModelCallIndex *int64 `json:"source_model_call_index,omitempty"`
+
+	// SourceRunId Of an inherited call: the earlier run whose model asked for it.
+	SourceRunId *string `json:"source_run_id,omitempty"`
+
+	// State How far it has come; unknown means that its effect may have happened.
+	State CallState `json:"state"`
+
+	// StepId The step that shows it; absent before it starts.
+	StepId *string `json:"step_id,omitempty"`
+
+	// StepRunId The earlier run in which that step stands, of a call that had ended before this run began.
+	StepRunId *string `json:"step_run_id,omitempty"`
+
+	// ToolCallId As the model named it; of a direct run the id of its step.
+	ToolCallId string `json:"tool_call_id"`
+
+	// ToolName The tool; of a direct run shell, git or file.
+	ToolName string `json:"tool_name"`
+}
+
+// CallOperatorOutcome What an operator found out about a call whose outcome was unknown.
+type CallOperatorOutcome string
+
+// CallOutcome How it ended, once that is known.
+type CallOutcome string
+
+// CallState How far it has come; unknown means that its effect may have happened.
+type CallState string
+
+// CallList defines model for CallList.
+type CallList struct {
+	// Data The answer itself.
+	Data []Call `json:"data"`
 
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
@@ -638,6 +1211,18 @@ type Health struct {
 // HealthStatus Always ok: a server that is not does not answer.
 type HealthStatus string
 
+// LiveWorker defines model for LiveWorker.
+type LiveWorker struct {
+	// Claims Runs that it has.
+	Claims int64 `json:"claims"`
+
+	// Instance Its process; another one after each start.
+	Instance string `json:"instance"`
+
+	// Node Id of the server's installation, see whoami.
+	Node string `json:"node"`
+}
+
 // MCPServer defines model for MCPServer.
 type MCPServer struct {
 	// ApprovalPolicy auto, require_approval or block.
@@ -763,6 +1348,303 @@ type ProjectionList struct {
 	Object string `json:"object"`
 }
 
+// ProviderCheck defines model for ProviderCheck.
+type ProviderCheck struct {
+	// Message Why, in words.
+	Message string `json:"message"`
+
+	// Name The part.
+	Name ProviderCheckName `json:"name"`
+
+	// OperatorAction What an operator can do about it.
+	OperatorAction *string `json:"operator_action,omitempty"`
+
+	// Reason Why, as a word for machines.
+	Reason string `json:"reason"`
+
+	// Status blocked: not as it is.
+	Status ProviderCheckStatus `json:"status"`
+}
+
+// ProviderCheckName The part.
+type ProviderCheckName string
+
+// ProviderCheckStatus blocked: not as it is.
+type ProviderCheckStatus string
+
+// ProviderEvent defines model for ProviderEvent.
+type ProviderEvent struct {
+	// AttemptCount Which attempt at this provider it was.
+	AttemptCount *int64 `json:"attempt_count,omitempty"`
+
+	// Available Whether it may be asked after that.
+	Available bool `json:"available"`
+
+	// ConsecutiveFailures Failures since its last answer.
+	ConsecutiveFailures *int64 `json:"consecutive_failures,omitempty"`
+
+	// Error What went wrong.
+	Error *string `json:"error,omitempty"`
+
+	// ErrorClass The same as a word for machines.
+	ErrorClass *string `json:"error_class,omitempty"`
+
+	// Event What happened. A plain success of a healthy provider is no event.
+	Event ProviderEventEvent `json:"event"`
+
+	// HealthStatus The same as status.
+	HealthStatus *string `json:"health_status,omitempty"`
+
+	// LatencyMs How long the call took, in milliseconds.
+	LatencyMs *int64 `json:"latency_ms,omitempty"`
+
+	// Model The model that was asked for.
+	Model *string `json:"model,omitempty"`
+
+	// OpenUntil Until when it is left alone.
+	OpenUntil *time.Time `json:"open_until,omitempty"`
+
+	// PeerHealthStatus The other one's health.
+	PeerHealthStatus *string `json:"peer_health_status,omitempty"`
+
+	// PeerModel The model there.
+	PeerModel *string `json:"peer_model,omitempty"`
+
+	// PeerProvider The other provider, where a call went from one to another.
+	PeerProvider *string `json:"peer_provider,omitempty"`
+
+	// PeerRouteReason Why that one was asked.
+	PeerRouteReason *string `json:"peer_route_reason,omitempty"`
+
+	// Provider The provider.
+	Provider string `json:"provider"`
+
+	// ProviderKind cloud or local.
+	ProviderKind *string `json:"provider_kind,omitempty"`
+
+	// RateLimits Those that were rate limits.
+	RateLimits *int64 `json:"rate_limits,omitempty"`
+
+	// Reason Why a call went to another provider.
+	Reason *string `json:"reason,omitempty"`
+
+	// RequestId The request that led to the call.
+	RequestId *string `json:"request_id,omitempty"`
+
+	// RouteReason Why this provider was asked.
+	RouteReason *string `json:"route_reason,omitempty"`
+
+	// ServerErrors Those that were errors of the provider.
+	ServerErrors *int64 `json:"server_errors,omitempty"`
+
+	// Status Its health after that.
+	Status ProviderEventStatus `json:"status"`
+
+	// Timeouts Those that were timeouts.
+	Timeouts *int64 `json:"timeouts,omitempty"`
+
+	// Timestamp When it happened.
+	Timestamp *time.Time `json:"timestamp,omitempty"`
+
+	// TotalFailures Failures since the server started.
+	TotalFailures *int64 `json:"total_failures,omitempty"`
+
+	// TotalSuccesses Answers since the server started.
+	TotalSuccesses *int64 `json:"total_successes,omitempty"`
+
+	// TraceId The trace of the call.
+	TraceId *string `json:"trace_id,omitempty"`
+}
+
+// ProviderEventEvent What happened. A plain success of a healthy provider is no event.
+type ProviderEventEvent string
+
+// ProviderEventStatus Its health after that.
+type ProviderEventStatus string
+
+// ProviderEventList defines model for ProviderEventList.
+type ProviderEventList struct {
+	// Data The answer itself.
+	Data []ProviderEvent `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// ProviderPreset defines model for ProviderPreset.
+type ProviderPreset struct {
+	// ApiKeyEnv The environment variable for its key.
+	ApiKeyEnv *string `json:"api_key_env,omitempty"`
+
+	// ApiVersion Version of the protocol.
+	ApiVersion *string `json:"api_version,omitempty"`
+
+	// BaseUrl Where it is.
+	BaseUrl string `json:"base_url"`
+
+	// DefaultModel The model that is used if none is named.
+	DefaultModel *string `json:"default_model,omitempty"`
+
+	// Description What it is.
+	Description *string `json:"description,omitempty"`
+
+	// DocsUrl Its documentation.
+	DocsUrl *string `json:"docs_url,omitempty"`
+
+	// EnvSnippet The environment variables that set it up.
+	EnvSnippet *string `json:"env_snippet,omitempty"`
+
+	// Id The name under which it is configured.
+	Id string `json:"id"`
+
+	// Kind local ones run on one's own machine and need no key.
+	Kind ProviderPresetKind `json:"kind"`
+
+	// Name What it calls itself.
+	Name string `json:"name"`
+
+	// Protocol How it is spoken to.
+	Protocol ProviderPresetProtocol `json:"protocol"`
+}
+
+// ProviderPresetKind local ones run on one's own machine and need no key.
+type ProviderPresetKind string
+
+// ProviderPresetProtocol How it is spoken to.
+type ProviderPresetProtocol string
+
+// ProviderPresetList defines model for ProviderPresetList.
+type ProviderPresetList struct {
+	// Data The answer itself.
+	Data []ProviderPreset `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// ProviderReadiness defines model for ProviderReadiness.
+type ProviderReadiness struct {
+	// Message Why, in words.
+	Message string `json:"message"`
+
+	// OperatorAction What an operator can do about it.
+	OperatorAction *string `json:"operator_action,omitempty"`
+
+	// Reason Why, as a word for machines.
+	Reason string `json:"reason"`
+
+	// Status blocked: not as it is.
+	Status ProviderReadinessStatus `json:"status"`
+}
+
+// ProviderReadinessStatus blocked: not as it is.
+type ProviderReadinessStatus string
+
+// ProviderStatus defines model for ProviderStatus.
+type ProviderStatus struct {
+	// AutoRouteReady Whether a task that names nothing can be routed to it.
+	AutoRouteReady bool `json:"auto_route_ready"`
+
+	// BaseUrl Where it is.
+	BaseUrl *string `json:"base_url,omitempty"`
+
+	// ConsecutiveFailures Failures since its last answer.
+	ConsecutiveFailures *int64 `json:"consecutive_failures,omitempty"`
+
+	// CredentialReady Whether it can be asked as far as the key goes.
+	CredentialReady bool `json:"credential_ready"`
+
+	// CredentialState Whether there is a key.
+	CredentialState *ProviderStatusCredentialState `json:"credential_state,omitempty"`
+
+	// DefaultModel The model that is used if none is named.
+	DefaultModel *string `json:"default_model,omitempty"`
+
+	// DiscoverySource Where they are known from: config or upstream_v1_models.
+	DiscoverySource *string `json:"discovery_source,omitempty"`
+
+	// Healthy Whether its last calls went well.
+	Healthy bool `json:"healthy"`
+
+	// Kind local ones run on one's own machine.
+	Kind ProviderStatusKind `json:"kind"`
+
+	// LastCheckedAt When it was last asked for anything.
+	LastCheckedAt *time.Time `json:"last_checked_at,omitempty"`
+
+	// LastError What went wrong last.
+	LastError *string `json:"last_error,omitempty"`
+
+	// LastErrorClass The same as a word for machines: timeout, rate_limited, server_error, network, auth_failed …
+	LastErrorClass *string `json:"last_error_class,omitempty"`
+
+	// LastLatencyMs How long its last answer took, in milliseconds.
+	LastLatencyMs *int64 `json:"last_latency_ms,omitempty"`
+
+	// ModelCount How many those are.
+	ModelCount int64 `json:"model_count"`
+
+	// Models The models that it is known to have.
+	Models *[]string `json:"models,omitempty"`
+
+	// Name The provider.
+	Name string `json:"name"`
+
+	// OpenUntil Until when it is left alone.
+	OpenUntil *time.Time `json:"open_until,omitempty"`
+
+	// RateLimits Those that were rate limits.
+	RateLimits *int64 `json:"rate_limits,omitempty"`
+
+	// Readiness Whether it can be used, all in all.
+	Readiness ProviderReadiness `json:"readiness"`
+
+	// ReadinessChecks The parts of that.
+	ReadinessChecks []ProviderCheck `json:"readiness_checks"`
+
+	// RefreshedAt When it was last asked for its models.
+	RefreshedAt *time.Time `json:"refreshed_at,omitempty"`
+
+	// RoutingBlockedReason Why not, as a word for machines: credential_missing, circuit_open, provider_rate_limited, no_models …
+	RoutingBlockedReason *string `json:"routing_blocked_reason,omitempty"`
+
+	// RoutingReady Whether a task that names it and a model can be routed to it.
+	RoutingReady bool `json:"routing_ready"`
+
+	// ServerErrors Those that were errors of the provider.
+	ServerErrors *int64 `json:"server_errors,omitempty"`
+
+	// Status Its health. An open one is left alone until open_until; a half_open one is tried with one call.
+	Status ProviderStatusStatus `json:"status"`
+
+	// Timeouts Those that were timeouts.
+	Timeouts *int64 `json:"timeouts,omitempty"`
+
+	// TotalFailures Failures since the server started.
+	TotalFailures *int64 `json:"total_failures,omitempty"`
+
+	// TotalSuccesses Answers since the server started.
+	TotalSuccesses *int64 `json:"total_successes,omitempty"`
+}
+
+// ProviderStatusCredentialState Whether there is a key.
+type ProviderStatusCredentialState string
+
+// ProviderStatusKind local ones run on one's own machine.
+type ProviderStatusKind string
+
+// ProviderStatusStatus Its health. An open one is left alone until open_until; a half_open one is tried with one call.
+type ProviderStatusStatus string
+
+// ProviderStatusList defines model for ProviderStatusList.
+type ProviderStatusList struct {
+	// Data The answer itself.
+	Data []ProviderStatus `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
 // RebuildProjectionsRequest defines model for RebuildProjectionsRequest.
 type RebuildProjectionsRequest struct {
 	// Name The read model; all of them if absent.
@@ -820,6 +1702,9 @@ type Run struct {
 	// AssignmentId The assignment that it belongs to.
 	AssignmentId *string `json:"assignment_id,omitempty"`
 
+	// BudgetMicrosUsd The task's cost ceiling that holds for this run and those before it that it goes on from.
+	BudgetMicrosUsd *int64 `json:"budget_micros_usd,omitempty"`
+
 	// CostKnown false if the cost of some call is not in the total.
 	CostKnown bool `json:"cost_known"`
 
@@ -867,6 +1752,12 @@ type Run struct {
 	// RequestId The request that caused it, as in the server's log.
 	RequestId *string `json:"request_id,omitempty"`
 
+	// ResumeKind How it follows: retry and nothing is inherited, or resume, continue or branch.
+	ResumeKind *RunResumeKind `json:"resume_kind,omitempty"`
+
+	// ResumedFromRunId The earlier run of the task that this one follows.
+	ResumedFromRunId *string `json:"resumed_from_run_id,omitempty"`
+
 	// RootSpanId The span of the request that started it, 16 hexadecimal digits.
 	RootSpanId *string `json:"root_span_id,omitempty"`
 
@@ -878,6 +1769,9 @@ type Run struct {
 
 	// ScheduledFor When the schedule wanted it to start.
 	ScheduledFor *string `json:"scheduled_for,omitempty"`
+
+	// SourceModelCallIndex Of a branch: the model call of the earlier run that is made again.
+	SourceModelCallIndex *int64 `json:"source_model_call_index,omitempty"`
 
 	// SourceRef What asked for it.
 	SourceRef *SourceRef `json:"source_ref,omitempty"`
@@ -902,8 +1796,17 @@ type Run struct {
 	// TraceId The trace that it belongs to, 32 hexadecimal digits.
 	TraceId *string `json:"trace_id,omitempty"`
 
+	// WaitingReason Why a queued run cannot be taken: workspace_unreachable until a worker starts that reaches its workspace.
+	WaitingReason *RunWaitingReason `json:"waiting_reason,omitempty"`
+
+	// Warnings What the operator should know though it does not stop the run.
+	Warnings *[]Warning `json:"warnings,omitempty"`
+
 	// WorkItemId The work item that it belongs to.
 	WorkItemId *string `json:"work_item_id,omitempty"`
+
+	// WorkerNode The installation whose worker has the run.
+	WorkerNode *string `json:"worker_node,omitempty"`
 
 	// WorkflowMode The workflow that it follows.
 	WorkflowMode *string `json:"workflow_mode,omitempty"`
@@ -917,6 +1820,12 @@ type Run struct {
 	// WorkspacePath Where that is, as an absolute path.
 	WorkspacePath *string `json:"workspace_path,omitempty"`
 }
+
+// RunResumeKind How it follows: retry and nothing is inherited, or resume, continue or branch.
+type RunResumeKind string
+
+// RunWaitingReason Why a queued run cannot be taken: workspace_unreachable until a worker starts that reaches its workspace.
+type RunWaitingReason string
 
 // RunAnswer defines model for RunAnswer.
 type RunAnswer struct {
@@ -944,7 +1853,7 @@ type RuntimeHost struct {
 	// Label The machine's name, or one that the operator chose.
 	Label string `json:"label"`
 
-	// LocalOnlyActionsAvailable Whether actions that need the server's own machine can be used.
+	// LocalOnlyActionsAvailable Whether this request could use what is only for the server's own machine, such as ending the server.
 	LocalOnlyActionsAvailable bool `json:"local_only_actions_available"`
 
 	// OperatorAccess As whom the caller is let in.
@@ -962,6 +1871,75 @@ type RuntimeHostOperatorAccess string
 
 // RuntimeHostRuntimeMode How the server runs.
 type RuntimeHostRuntimeMode string
+
+// RuntimeStats defines model for RuntimeStats.
+type RuntimeStats struct {
+	// AwaitingApprovalRuns Runs that wait for a person.
+	AwaitingApprovalRuns int64 `json:"awaiting_approval_runs"`
+
+	// CheckedAt When this was so.
+	CheckedAt time.Time `json:"checked_at"`
+
+	// InFlightJobs Runs that a live worker has, on any server.
+	InFlightJobs int64 `json:"in_flight_jobs"`
+
+	// MaxConcurrentRuns Runs that all servers together execute at a time; 0: as many as they have workers for.
+	MaxConcurrentRuns int64 `json:"max_concurrent_runs"`
+
+	// OldestQueuedAgeSeconds How long the run that has been queued longest has been so.
+	OldestQueuedAgeSeconds int64 `json:"oldest_queued_age_seconds"`
+
+	// OldestRunningAgeSeconds How long the run that has been running longest has been so.
+	OldestRunningAgeSeconds int64 `json:"oldest_running_age_seconds"`
+
+	// QueueBackend Where the queue is: in the log.
+	QueueBackend RuntimeStatsQueueBackend `json:"queue_backend"`
+
+	// QueueCapacity How many of them there can be; 0: as many as there are.
+	QueueCapacity int64 `json:"queue_capacity"`
+
+	// QueueDepth Runs that no worker has, and that are to be executed.
+	QueueDepth int64 `json:"queue_depth"`
+
+	// QueuedRuns Runs that wait for a worker.
+	QueuedRuns int64 `json:"queued_runs"`
+
+	// RtkAvailable Whether this server can shorten the output of commands with rtk.
+	RtkAvailable bool `json:"rtk_available"`
+
+	// RtkPath Where rtk is.
+	RtkPath *string `json:"rtk_path,omitempty"`
+
+	// RunningRuns Runs that a worker executes.
+	RunningRuns int64 `json:"running_runs"`
+
+	// StoreBackend Where the log is.
+	StoreBackend RuntimeStatsStoreBackend `json:"store_backend"`
+
+	// WaitingWorkspaceRuns Those of the queued runs whose workspace no live worker reaches.
+	WaitingWorkspaceRuns int64 `json:"waiting_workspace_runs"`
+
+	// WorkerCount Runs that this server executes at a time.
+	WorkerCount int64 `json:"worker_count"`
+
+	// Workers The servers whose workers are alive, by node.
+	Workers []LiveWorker `json:"workers"`
+}
+
+// RuntimeStatsQueueBackend Where the queue is: in the log.
+type RuntimeStatsQueueBackend string
+
+// RuntimeStatsStoreBackend Where the log is.
+type RuntimeStatsStoreBackend string
+
+// RuntimeStatsAnswer defines model for RuntimeStatsAnswer.
+type RuntimeStatsAnswer struct {
+	// Data The answer itself.
+	Data RuntimeStats `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
 
 // Sandbox defines model for Sandbox.
 type Sandbox struct {
@@ -1063,6 +2041,9 @@ type Step struct {
 	// Kind model, tool, approval, control, shell, git or file.
 	Kind string `json:"kind"`
 
+	// Outcome How the tool call ended. Absent while it runs, and if the run ended before anybody knew.
+	Outcome *StepOutcome `json:"outcome,omitempty"`
+
 	// OutputSummary What came of it, with sizes in place of contents.
 	OutputSummary *map[string]interface{} `json:"output_summary,omitempty"`
 
@@ -1107,6 +2088,9 @@ type Step struct {
 	// TraceId The trace that it belongs to, 32 hexadecimal digits.
 	TraceId *string `json:"trace_id,omitempty"`
 }
+
+// StepOutcome How the tool call ended. Absent while it runs, and if the run ended before anybody knew.
+type StepOutcome string
 
 // StepAnswer defines model for StepAnswer.
 type StepAnswer struct {
@@ -1308,6 +2292,120 @@ type TaskList struct {
 	Object string `json:"object"`
 }
 
+// UsageEvent defines model for UsageEvent.
+type UsageEvent struct {
+	// AmountMicrosUsd What the call cost, in millionths of a US dollar, rounded.
+	AmountMicrosUsd int64 `json:"amount_micros_usd"`
+
+	// AmountUsd The same in US dollars with six decimals.
+	AmountUsd string `json:"amount_usd"`
+
+	// CompletionTokens Tokens answered.
+	CompletionTokens *int64 `json:"completion_tokens,omitempty"`
+
+	// CostKnown False if the amount is not known; it is then shown as 0.
+	CostKnown bool `json:"cost_known"`
+
+	// Detail Why there is no full answer: abandoned when the worker vanished, failed when the answer broke off.
+	Detail *UsageEventDetail `json:"detail,omitempty"`
+
+	// Model The model that answered or was asked.
+	Model *string `json:"model,omitempty"`
+
+	// PromptTokens Tokens sent, those read from a cache included.
+	PromptTokens *int64 `json:"prompt_tokens,omitempty"`
+
+	// Provider Who answered; of a call without an answer, who was asked.
+	Provider *string `json:"provider,omitempty"`
+
+	// RequestId The request that started the run.
+	RequestId *string `json:"request_id,omitempty"`
+
+	// RunId The run that made the call.
+	RunId *string `json:"run_id,omitempty"`
+
+	// Scope The account that was charged.
+	Scope *UsageEventScope `json:"scope,omitempty"`
+
+	// TaskId The task, also after it was deleted.
+	TaskId *string `json:"task_id,omitempty"`
+
+	// Timestamp When the call was accounted for.
+	Timestamp *time.Time `json:"timestamp,omitempty"`
+
+	// TotalTokens Both together.
+	TotalTokens *int64 `json:"total_tokens,omitempty"`
+
+	// Type What was used.
+	Type UsageEventType `json:"type"`
+}
+
+// UsageEventDetail Why there is no full answer: abandoned when the worker vanished, failed when the answer broke off.
+type UsageEventDetail string
+
+// UsageEventScope The account that was charged.
+type UsageEventScope string
+
+// UsageEventType What was used.
+type UsageEventType string
+
+// UsageEventList defines model for UsageEventList.
+type UsageEventList struct {
+	// Data The answer itself.
+	Data []UsageEvent `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// UsageSummary defines model for UsageSummary.
+type UsageSummary struct {
+	// Backend Where the account is kept.
+	Backend string `json:"backend"`
+
+	// CostKnown Whether the cost of every call is in the sum.
+	CostKnown bool `json:"cost_known"`
+
+	// Key The account: global or global:provider:<name>.
+	Key string `json:"key"`
+
+	// Provider The provider whose account it is.
+	Provider *string `json:"provider,omitempty"`
+
+	// Scope Whether the account was named by scope or by key.
+	Scope UsageSummaryScope `json:"scope"`
+
+	// UnknownCostCalls Calls that may have cost something that nobody knows.
+	UnknownCostCalls int64 `json:"unknown_cost_calls"`
+
+	// UsedMicrosUsd The sum of all known costs, in millionths of a US dollar, rounded once.
+	UsedMicrosUsd int64 `json:"used_micros_usd"`
+
+	// UsedUsd The same in US dollars with six decimals.
+	UsedUsd string `json:"used_usd"`
+}
+
+// UsageSummaryScope Whether the account was named by scope or by key.
+type UsageSummaryScope string
+
+// UsageSummaryAnswer defines model for UsageSummaryAnswer.
+type UsageSummaryAnswer struct {
+	// Data The answer itself.
+	Data UsageSummary `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// Warning defines model for Warning.
+type Warning struct {
+	// Code A word for programs, such as cost_ceiling_unenforceable.
+	Code string `json:"code"`
+
+	// Message The same for people.
+	Message string `json:"message"`
+}
+
 // ListEventsParams defines parameters for ListEvents.
 type ListEventsParams struct {
 	// EventType Only these types; exact names, separated by commas.
@@ -1350,8 +2448,56 @@ type StreamEventsParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// ListProviderHistoryParams defines parameters for ListProviderHistory.
+type ListProviderHistoryParams struct {
+	// Provider Only this provider.
+	Provider *string `form:"provider,omitempty" json:"provider,omitempty"`
+
+	// Limit At most this many, never more than 1000; the server's default, usually 100, if absent.
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ListProviderPresetsParams defines parameters for ListProviderPresets.
+type ListProviderPresetsParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ListProviderStatusParams defines parameters for ListProviderStatus.
+type ListProviderStatusParams struct {
+	// Refresh 1 or true: ask the providers for their models first; takes up to two seconds.
+	Refresh *ListProviderStatusParamsRefresh `form:"refresh,omitempty" json:"refresh,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ListProviderStatusParamsRefresh defines parameters for ListProviderStatus.
+type ListProviderStatusParamsRefresh string
+
 // ListProjectionsParams defines parameters for ListProjections.
 type ListProjectionsParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// GetStatsParams defines parameters for GetStats.
+type GetStatsParams struct {
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
 
@@ -1559,7 +2705,7 @@ type SettleStepParams struct {
 
 // StreamRunParams defines parameters for StreamRun.
 type StreamRunParams struct {
-	// AfterSequence Only events with a greater sequence; an unreadable value counts as 0.
+	// AfterSequence Only events with a greater sequence.
 	AfterSequence *int64 `form:"after_sequence,omitempty" json:"after_sequence,omitempty"`
 
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
@@ -1572,11 +2718,53 @@ type StreamRunParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// ListToolCallsParams defines parameters for ListToolCalls.
+type ListToolCallsParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
 // StartTaskParams defines parameters for StartTask.
 type StartTaskParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
+
+// ListUsageEventsParams defines parameters for ListUsageEvents.
+type ListUsageEventsParams struct {
+	// Limit At most this many, 20 if absent, never more than 1000; 0 for none.
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// GetUsageSummaryParams defines parameters for GetUsageSummary.
+type GetUsageSummaryParams struct {
+	// Scope Whose account: global, or provider with the name of one. Anything else is global.
+	Scope *GetUsageSummaryParamsScope `form:"scope,omitempty" json:"scope,omitempty"`
+
+	// Provider The provider, for that scope.
+	Provider *string `form:"provider,omitempty" json:"provider,omitempty"`
+
+	// Key The account by its key, in place of the scope; one that nothing was charged to has used nothing.
+	Key *string `form:"key,omitempty" json:"key,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// GetUsageSummaryParamsScope defines parameters for GetUsageSummary.
+type GetUsageSummaryParamsScope string
 
 // WhoAmIParams defines parameters for WhoAmI.
 type WhoAmIParams struct {
@@ -1710,10 +2898,31 @@ type ClientInterface interface {
 
 	// StreamEvents Follow events of all runs
 	//
-	// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first.
+	// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first. A cursor that is no sequence of this log is refused.
 	//
 	// Corresponds with GET /hecate/v1/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListProviderHistory List what happened to the providers
+	//
+	// Failures, cool-downs and failovers since this server started, newest first.
+	//
+	// Corresponds with GET /hecate/v1/providers/history (the `ListProviderHistory` operationId).
+	ListProviderHistory(ctx context.Context, params *ListProviderHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListProviderPresets List the providers that are known beforehand
+	//
+	// Configured under its id, such a provider needs only what differs, mostly a key. `env_snippet` is what to set.
+	//
+	// Corresponds with GET /hecate/v1/providers/presets (the `ListProviderPresets` operationId).
+	ListProviderPresets(ctx context.Context, params *ListProviderPresetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListProviderStatus List the configured providers
+	//
+	// How each stands, in the order in which they are tried, as this server knows: every server finds out for itself. After several failures in a row a provider is left alone for a while (`open`).
+	//
+	// Corresponds with GET /hecate/v1/providers/status (the `ListProviderStatus` operationId).
+	ListProviderStatus(ctx context.Context, params *ListProviderStatusParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListProjections List the read models
 	//
@@ -1746,6 +2955,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /hecate/v1/system/shutdown (the `ShutDown` operationId).
 	ShutDown(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetStats Tell how busy the server is
+	//
+	// The queue, the runs that have not ended, and the workers that share them. Several servers over one database see the same queue. A run whose workspace stands on a server that is away waits for that server (`waiting_workspace_runs`).
+	//
+	// Corresponds with GET /hecate/v1/system/stats (the `GetStats` operationId).
+	GetStats(ctx context.Context, params *GetStatsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListTasks List tasks
 	//
@@ -2016,10 +3232,17 @@ type ClientInterface interface {
 
 	// StreamRun Follow a run
 	//
-	// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.
+	// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. The larger a picture is, the longer it is until the next one, which shows the newest state; an approval that is asked for or answered is shown at once. A comment comes at least every 15 seconds. A cursor that is no sequence of this log is refused.
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/stream (the `StreamRun` operationId).
 	StreamRun(ctx context.Context, taskId string, runId string, params *StreamRunParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListToolCalls List tool calls of a run
+	//
+	// What the run's model asked for, in that order, and how far each call has come: from before it starts to what an operator found out about it. Calls that the run took over from an earlier one come first.
+	//
+	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/tool-calls (the `ListToolCalls` operationId).
+	ListToolCalls(ctx context.Context, taskId string, runId string, params *ListToolCallsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// StartTaskWithBody Start a run
 	//
@@ -2038,6 +3261,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
 	StartTask(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListUsageEvents List what single model calls used
+	//
+	// Newest first. Calls that broke off are among them: they may have cost something.
+	//
+	// Corresponds with GET /hecate/v1/usage/events (the `ListUsageEvents` operationId).
+	ListUsageEvents(ctx context.Context, params *ListUsageEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetUsageSummary Sum up what model calls cost
+	//
+	// All model calls of all runs, also of deleted tasks. A call whose cost nobody knows is counted, not taken for free: with `cost_known` false the true sum is higher.
+	//
+	// Corresponds with GET /hecate/v1/usage/summary (the `GetUsageSummary` operationId).
+	GetUsageSummary(ctx context.Context, params *GetUsageSummaryParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// WhoAmI Tell who is asking and who answers
 	//
@@ -2083,11 +3320,62 @@ func (c *Client) ListEvents(ctx context.Context, params *ListEventsParams, reqEd
 
 // StreamEvents Follow events of all runs
 //
-// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first.
+// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first. A cursor that is no sequence of this log is refused.
 //
 // Corresponds with GET /hecate/v1/events/stream (the `StreamEvents` operationId).
 func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListProviderHistory List what happened to the providers
+//
+// Failures, cool-downs and failovers since this server started, newest first.
+//
+// Corresponds with GET /hecate/v1/providers/history (the `ListProviderHistory` operationId).
+func (c *Client) ListProviderHistory(ctx context.Context, params *ListProviderHistoryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProviderHistoryRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListProviderPresets List the providers that are known beforehand
+//
+// Configured under its id, such a provider needs only what differs, mostly a key. `env_snippet` is what to set.
+//
+// Corresponds with GET /hecate/v1/providers/presets (the `ListProviderPresets` operationId).
+func (c *Client) ListProviderPresets(ctx context.Context, params *ListProviderPresetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProviderPresetsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListProviderStatus List the configured providers
+//
+// How each stands, in the order in which they are tried, as this server knows: every server finds out for itself. After several failures in a row a provider is left alone for a while (`open`).
+//
+// Corresponds with GET /hecate/v1/providers/status (the `ListProviderStatus` operationId).
+func (c *Client) ListProviderStatus(ctx context.Context, params *ListProviderStatusParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListProviderStatusRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2160,6 +3448,23 @@ func (c *Client) RebuildProjections(ctx context.Context, body RebuildProjections
 // Corresponds with POST /hecate/v1/system/shutdown (the `ShutDown` operationId).
 func (c *Client) ShutDown(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewShutDownRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetStats Tell how busy the server is
+//
+// The queue, the runs that have not ended, and the workers that share them. Several servers over one database see the same queue. A run whose workspace stands on a server that is away waits for that server (`waiting_workspace_runs`).
+//
+// Corresponds with GET /hecate/v1/system/stats (the `GetStats` operationId).
+func (c *Client) GetStats(ctx context.Context, params *GetStatsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetStatsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2769,11 +4074,28 @@ func (c *Client) SettleStep(ctx context.Context, taskId string, runId string, st
 
 // StreamRun Follow a run
 //
-// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.
+// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. The larger a picture is, the longer it is until the next one, which shows the newest state; an approval that is asked for or answered is shown at once. A comment comes at least every 15 seconds. A cursor that is no sequence of this log is refused.
 //
 // Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/stream (the `StreamRun` operationId).
 func (c *Client) StreamRun(ctx context.Context, taskId string, runId string, params *StreamRunParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamRunRequest(c.Server, taskId, runId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListToolCalls List tool calls of a run
+//
+// What the run's model asked for, in that order, and how far each call has come: from before it starts to what an operator found out about it. Calls that the run took over from an earlier one come first.
+//
+// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/tool-calls (the `ListToolCalls` operationId).
+func (c *Client) ListToolCalls(ctx context.Context, taskId string, runId string, params *ListToolCallsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListToolCallsRequest(c.Server, taskId, runId, params)
 	if err != nil {
 		return nil, err
 	}
@@ -2812,6 +4134,40 @@ func (c *Client) StartTaskWithBody(ctx context.Context, taskId string, params *S
 // Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
 func (c *Client) StartTask(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStartTaskRequest(c.Server, taskId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListUsageEvents List what single model calls used
+//
+// Newest first. Calls that broke off are among them: they may have cost something.
+//
+// Corresponds with GET /hecate/v1/usage/events (the `ListUsageEvents` operationId).
+func (c *Client) ListUsageEvents(ctx context.Context, params *ListUsageEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListUsageEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetUsageSummary Sum up what model calls cost
+//
+// All model calls of all runs, also of deleted tasks. A call whose cost nobody knows is counted, not taken for free: with `cost_known` false the true sum is higher.
+//
+// Corresponds with GET /hecate/v1/usage/summary (the `GetUsageSummary` operationId).
+func (c *Client) GetUsageSummary(ctx context.Context, params *GetUsageSummaryParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetUsageSummaryRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -3099,6 +4455,249 @@ func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Re
 	return req, nil
 }
 
+// NewListProviderHistoryRequest constructs an http.Request for the ListProviderHistory method
+func NewListProviderHistoryRequest(server string, params *ListProviderHistoryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/providers/history")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Provider != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "provider", *params.Provider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListProviderPresetsRequest constructs an http.Request for the ListProviderPresets method
+func NewListProviderPresetsRequest(server string, params *ListProviderPresetsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/providers/presets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListProviderStatusRequest constructs an http.Request for the ListProviderStatus method
+func NewListProviderStatusRequest(server string, params *ListProviderStatusParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/providers/status")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Refresh != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "refresh", *params.Refresh, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListProjectionsRequest constructs an http.Request for the ListProjections method
 func NewListProjectionsRequest(server string, params *ListProjectionsParams) (*http.Request, error) {
 	var err error
@@ -3230,6 +4829,75 @@ func NewShutDownRequest(server string) (*http.Request, error) {
 	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
 	if err != nil {
 		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetStatsRequest constructs an http.Request for the GetStats method
+func NewGetStatsRequest(server string, params *GetStatsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/system/stats")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
 	}
 
 	return req, nil
@@ -5189,6 +6857,89 @@ func NewStreamRunRequest(server string, taskId string, runId string, params *Str
 	return req, nil
 }
 
+// NewListToolCallsRequest constructs an http.Request for the ListToolCalls method
+func NewListToolCallsRequest(server string, taskId string, runId string, params *ListToolCallsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/tool-calls", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewStartTaskRequest calls the generic StartTask builder with application/json body
 func NewStartTaskRequest(server string, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -5244,6 +6995,192 @@ func NewStartTaskRequestWithBody(server string, taskId string, params *StartTask
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListUsageEventsRequest constructs an http.Request for the ListUsageEvents method
+func NewListUsageEventsRequest(server string, params *ListUsageEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/usage/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetUsageSummaryRequest constructs an http.Request for the GetUsageSummary method
+func NewGetUsageSummaryRequest(server string, params *GetUsageSummaryParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/usage/summary")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Scope != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "scope", *params.Scope, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Provider != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "provider", *params.Provider, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Key != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "key", *params.Key, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
 		}
 
 	}
@@ -5384,12 +7321,39 @@ type ClientWithResponsesInterface interface {
 
 	// StreamEventsWithResponse Follow events of all runs
 	//
-	// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first.
+	// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first. A cursor that is no sequence of this log is refused.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /hecate/v1/events/stream (the `StreamEvents` operationId).
 	StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
+
+	// ListProviderHistoryWithResponse List what happened to the providers
+	//
+	// Failures, cool-downs and failovers since this server started, newest first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/providers/history (the `ListProviderHistory` operationId).
+	ListProviderHistoryWithResponse(ctx context.Context, params *ListProviderHistoryParams, reqEditors ...RequestEditorFn) (*ListProviderHistoryResponse, error)
+
+	// ListProviderPresetsWithResponse List the providers that are known beforehand
+	//
+	// Configured under its id, such a provider needs only what differs, mostly a key. `env_snippet` is what to set.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/providers/presets (the `ListProviderPresets` operationId).
+	ListProviderPresetsWithResponse(ctx context.Context, params *ListProviderPresetsParams, reqEditors ...RequestEditorFn) (*ListProviderPresetsResponse, error)
+
+	// ListProviderStatusWithResponse List the configured providers
+	//
+	// How each stands, in the order in which they are tried, as this server knows: every server finds out for itself. After several failures in a row a provider is left alone for a while (`open`).
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/providers/status (the `ListProviderStatus` operationId).
+	ListProviderStatusWithResponse(ctx context.Context, params *ListProviderStatusParams, reqEditors ...RequestEditorFn) (*ListProviderStatusResponse, error)
 
 	// ListProjectionsWithResponse List the read models
 	//
@@ -5426,6 +7390,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /hecate/v1/system/shutdown (the `ShutDown` operationId).
 	ShutDownWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*ShutDownResponse, error)
+
+	// GetStatsWithResponse Tell how busy the server is
+	//
+	// The queue, the runs that have not ended, and the workers that share them. Several servers over one database see the same queue. A run whose workspace stands on a server that is away waits for that server (`waiting_workspace_runs`).
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/system/stats (the `GetStats` operationId).
+	GetStatsWithResponse(ctx context.Context, params *GetStatsParams, reqEditors ...RequestEditorFn) (*GetStatsResponse, error)
 
 	// ListTasksWithResponse List tasks
 	//
@@ -5726,12 +7699,21 @@ type ClientWithResponsesInterface interface {
 
 	// StreamRunWithResponse Follow a run
 	//
-	// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.
+	// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. The larger a picture is, the longer it is until the next one, which shows the newest state; an approval that is asked for or answered is shown at once. A comment comes at least every 15 seconds. A cursor that is no sequence of this log is refused.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/stream (the `StreamRun` operationId).
 	StreamRunWithResponse(ctx context.Context, taskId string, runId string, params *StreamRunParams, reqEditors ...RequestEditorFn) (*StreamRunResponse, error)
+
+	// ListToolCallsWithResponse List tool calls of a run
+	//
+	// What the run's model asked for, in that order, and how far each call has come: from before it starts to what an operator found out about it. Calls that the run took over from an earlier one come first.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/tool-calls (the `ListToolCalls` operationId).
+	ListToolCallsWithResponse(ctx context.Context, taskId string, runId string, params *ListToolCallsParams, reqEditors ...RequestEditorFn) (*ListToolCallsResponse, error)
 
 	// StartTaskWithBodyWithResponse Start a run
 	//
@@ -5750,6 +7732,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
 	StartTaskWithResponse(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTaskResponse, error)
+
+	// ListUsageEventsWithResponse List what single model calls used
+	//
+	// Newest first. Calls that broke off are among them: they may have cost something.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/usage/events (the `ListUsageEvents` operationId).
+	ListUsageEventsWithResponse(ctx context.Context, params *ListUsageEventsParams, reqEditors ...RequestEditorFn) (*ListUsageEventsResponse, error)
+
+	// GetUsageSummaryWithResponse Sum up what model calls cost
+	//
+	// All model calls of all runs, also of deleted tasks. A call whose cost nobody knows is counted, not taken for free: with `cost_known` false the true sum is higher.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/usage/summary (the `GetUsageSummary` operationId).
+	GetUsageSummaryWithResponse(ctx context.Context, params *GetUsageSummaryParams, reqEditors ...RequestEditorFn) (*GetUsageSummaryResponse, error)
 
 	// WhoAmIWithResponse Tell who is asking and who answers
 	//
@@ -5984,6 +7984,247 @@ func (r StreamEventsResponse) ContentType() string {
 	return ""
 }
 
+// ListProviderHistoryResponse200Headers the declared response headers of an HTTP 200 response for ListProviderHistory
+type ListProviderHistoryResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListProviderHistoryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ProviderEventList
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListProviderHistoryResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListProviderHistoryResponse) GetJSON200() *ProviderEventList {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListProviderHistoryResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListProviderHistoryResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListProviderHistoryResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListProviderHistoryResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListProviderHistoryResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListProviderHistoryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListProviderHistoryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListProviderHistoryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListProviderHistoryResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListProviderPresetsResponse200Headers the declared response headers of an HTTP 200 response for ListProviderPresets
+type ListProviderPresetsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListProviderPresetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ProviderPresetList
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListProviderPresetsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListProviderPresetsResponse) GetJSON200() *ProviderPresetList {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListProviderPresetsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListProviderPresetsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListProviderPresetsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListProviderPresetsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListProviderPresetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListProviderPresetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListProviderPresetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListProviderPresetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListProviderStatusResponse200Headers the declared response headers of an HTTP 200 response for ListProviderStatus
+type ListProviderStatusResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListProviderStatusResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ProviderStatusList
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListProviderStatusResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListProviderStatusResponse) GetJSON200() *ProviderStatusList {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListProviderStatusResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListProviderStatusResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListProviderStatusResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListProviderStatusResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListProviderStatusResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListProviderStatusResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListProviderStatusResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListProviderStatusResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListProjectionsResponse200Headers the declared response headers of an HTTP 200 response for ListProjections
 type ListProjectionsResponse200Headers struct {
 	HecatePosition *string
@@ -6084,8 +8325,12 @@ type RebuildProjectionsResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *RebuildProjectionsResponse200Headers
 }
@@ -6120,9 +8365,19 @@ func (r RebuildProjectionsResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r RebuildProjectionsResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r RebuildProjectionsResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RebuildProjectionsResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -6224,6 +8479,84 @@ func (r ShutDownResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ShutDownResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetStatsResponse200Headers the declared response headers of an HTTP 200 response for GetStats
+type GetStatsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetStatsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RuntimeStatsAnswer
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetStatsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetStatsResponse) GetJSON200() *RuntimeStatsAnswer {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetStatsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetStatsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetStatsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetStatsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetStatsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetStatsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetStatsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetStatsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -6337,6 +8670,8 @@ type CreateTaskResponse struct {
 	JSON413 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *CreateTaskResponse200Headers
 }
@@ -6369,6 +8704,11 @@ func (r CreateTaskResponse) GetJSON413() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r CreateTaskResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r CreateTaskResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -6420,6 +8760,8 @@ type DeleteTaskResponse struct {
 	JSON409 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers204 the parsed response headers for an HTTP 204 response
 	Headers204 *DeleteTaskResponse204Headers
 }
@@ -6447,6 +8789,11 @@ func (r DeleteTaskResponse) GetJSON409() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r DeleteTaskResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r DeleteTaskResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -6757,8 +9104,12 @@ type ResolveApprovalResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ResolveApprovalResponse200Headers
 }
@@ -6793,9 +9144,19 @@ func (r ResolveApprovalResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ResolveApprovalResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ResolveApprovalResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ResolveApprovalResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -7270,8 +9631,12 @@ type CancelRunResponse struct {
 	JSON403 *Error
 	// JSON404 the response for an HTTP 404 `application/json` response
 	JSON404 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *CancelRunResponse200Headers
 }
@@ -7296,9 +9661,19 @@ func (r CancelRunResponse) GetJSON404() *Error {
 	return r.JSON404
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CancelRunResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r CancelRunResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r CancelRunResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -7354,10 +9729,14 @@ type ContinueRunResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ContinueRunResponse200Headers
 }
@@ -7392,6 +9771,11 @@ func (r ContinueRunResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ContinueRunResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r ContinueRunResponse) GetJSON422() *Error {
 	return r.JSON422
@@ -7400,6 +9784,11 @@ func (r ContinueRunResponse) GetJSON422() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ContinueRunResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ContinueRunResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -7540,6 +9929,8 @@ type PostRunEventResponse struct {
 	JSON413 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *PostRunEventResponse200Headers
 }
@@ -7577,6 +9968,11 @@ func (r PostRunEventResponse) GetJSON413() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r PostRunEventResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r PostRunEventResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -7802,10 +10198,14 @@ type ResumeRunResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *ResumeRunResponse200Headers
 }
@@ -7840,6 +10240,11 @@ func (r ResumeRunResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r ResumeRunResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r ResumeRunResponse) GetJSON422() *Error {
 	return r.JSON422
@@ -7848,6 +10253,11 @@ func (r ResumeRunResponse) GetJSON422() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r ResumeRunResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ResumeRunResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -7903,10 +10313,14 @@ type RetryRunResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *RetryRunResponse200Headers
 }
@@ -7941,6 +10355,11 @@ func (r RetryRunResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r RetryRunResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r RetryRunResponse) GetJSON422() *Error {
 	return r.JSON422
@@ -7949,6 +10368,11 @@ func (r RetryRunResponse) GetJSON422() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r RetryRunResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RetryRunResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -8004,10 +10428,14 @@ type RetryRunFromModelCallResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *RetryRunFromModelCallResponse200Headers
 }
@@ -8042,6 +10470,11 @@ func (r RetryRunFromModelCallResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r RetryRunFromModelCallResponse) GetJSON422() *Error {
 	return r.JSON422
@@ -8050,6 +10483,11 @@ func (r RetryRunFromModelCallResponse) GetJSON422() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r RetryRunFromModelCallResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RetryRunFromModelCallResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -8273,8 +10711,12 @@ type SettleStepResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *SettleStepResponse200Headers
 }
@@ -8309,9 +10751,19 @@ func (r SettleStepResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r SettleStepResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r SettleStepResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r SettleStepResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -8351,6 +10803,8 @@ type StreamRunResponse200Headers struct {
 type StreamRunResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
 	// JSON401 the response for an HTTP 401 `application/json` response
 	JSON401 *Error
 	// JSON403 the response for an HTTP 403 `application/json` response
@@ -8363,6 +10817,11 @@ type StreamRunResponse struct {
 	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *StreamRunResponse200Headers
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r StreamRunResponse) GetJSON400() *Error {
+	return r.JSON400
 }
 
 // GetJSON401 returns the response for an HTTP 401 `application/json` response
@@ -8419,6 +10878,91 @@ func (r StreamRunResponse) ContentType() string {
 	return ""
 }
 
+// ListToolCallsResponse200Headers the declared response headers of an HTTP 200 response for ListToolCalls
+type ListToolCallsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListToolCallsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CallList
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListToolCallsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListToolCallsResponse) GetJSON200() *CallList {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListToolCallsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListToolCallsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ListToolCallsResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListToolCallsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListToolCallsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListToolCallsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListToolCallsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListToolCallsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListToolCallsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // StartTaskResponse200Headers the declared response headers of an HTTP 200 response for StartTask
 type StartTaskResponse200Headers struct {
 	HecatePosition *string
@@ -8443,10 +10987,14 @@ type StartTaskResponse struct {
 	JSON404 *Error
 	// JSON409 the response for an HTTP 409 `application/json` response
 	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
 	// JSON422 the response for an HTTP 422 `application/json` response
 	JSON422 *Error
 	// JSON500 the response for an HTTP 500 `application/json` response
 	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
 	// Headers200 the parsed response headers for an HTTP 200 response
 	Headers200 *StartTaskResponse200Headers
 }
@@ -8481,6 +11029,11 @@ func (r StartTaskResponse) GetJSON409() *Error {
 	return r.JSON409
 }
 
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r StartTaskResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
 // GetJSON422 returns the response for an HTTP 422 `application/json` response
 func (r StartTaskResponse) GetJSON422() *Error {
 	return r.JSON422
@@ -8489,6 +11042,11 @@ func (r StartTaskResponse) GetJSON422() *Error {
 // GetJSON500 returns the response for an HTTP 500 `application/json` response
 func (r StartTaskResponse) GetJSON500() *Error {
 	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r StartTaskResponse) GetJSON503() *Error {
+	return r.JSON503
 }
 
 // GetBody returns the raw response body bytes
@@ -8514,6 +11072,169 @@ func (r StartTaskResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StartTaskResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListUsageEventsResponse200Headers the declared response headers of an HTTP 200 response for ListUsageEvents
+type ListUsageEventsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListUsageEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageEventList
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListUsageEventsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListUsageEventsResponse) GetJSON200() *UsageEventList {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListUsageEventsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListUsageEventsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListUsageEventsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListUsageEventsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListUsageEventsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListUsageEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListUsageEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListUsageEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListUsageEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetUsageSummaryResponse200Headers the declared response headers of an HTTP 200 response for GetUsageSummary
+type GetUsageSummaryResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetUsageSummaryResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *UsageSummaryAnswer
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetUsageSummaryResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetUsageSummaryResponse) GetJSON200() *UsageSummaryAnswer {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetUsageSummaryResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetUsageSummaryResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetUsageSummaryResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetUsageSummaryResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetUsageSummaryResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetUsageSummaryResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetUsageSummaryResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetUsageSummaryResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -8630,7 +11351,7 @@ func (c *ClientWithResponses) ListEventsWithResponse(ctx context.Context, params
 
 // StreamEventsWithResponse Follow events of all runs
 //
-// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first.
+// Server-sent events that never end by themselves. The first line is `: ok`. Every frame has the event's sequence as `id`, `event: event`, and `{"object":"event","data":…}` as `data`. A comment comes at least every 15 seconds. Reconnect with the last `id` in `Last-Event-ID`; with no cursor the whole history is sent first. A cursor that is no sequence of this log is refused.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -8641,6 +11362,51 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, para
 		return nil, err
 	}
 	return ParseStreamEventsResponse(rsp)
+}
+
+// ListProviderHistoryWithResponse List what happened to the providers
+//
+// Failures, cool-downs and failovers since this server started, newest first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/providers/history (the `ListProviderHistory` operationId).
+func (c *ClientWithResponses) ListProviderHistoryWithResponse(ctx context.Context, params *ListProviderHistoryParams, reqEditors ...RequestEditorFn) (*ListProviderHistoryResponse, error) {
+	rsp, err := c.ListProviderHistory(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListProviderHistoryResponse(rsp)
+}
+
+// ListProviderPresetsWithResponse List the providers that are known beforehand
+//
+// Configured under its id, such a provider needs only what differs, mostly a key. `env_snippet` is what to set.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/providers/presets (the `ListProviderPresets` operationId).
+func (c *ClientWithResponses) ListProviderPresetsWithResponse(ctx context.Context, params *ListProviderPresetsParams, reqEditors ...RequestEditorFn) (*ListProviderPresetsResponse, error) {
+	rsp, err := c.ListProviderPresets(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListProviderPresetsResponse(rsp)
+}
+
+// ListProviderStatusWithResponse List the configured providers
+//
+// How each stands, in the order in which they are tried, as this server knows: every server finds out for itself. After several failures in a row a provider is left alone for a while (`open`).
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/providers/status (the `ListProviderStatus` operationId).
+func (c *ClientWithResponses) ListProviderStatusWithResponse(ctx context.Context, params *ListProviderStatusParams, reqEditors ...RequestEditorFn) (*ListProviderStatusResponse, error) {
+	rsp, err := c.ListProviderStatus(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListProviderStatusResponse(rsp)
 }
 
 // ListProjectionsWithResponse List the read models
@@ -8701,6 +11467,21 @@ func (c *ClientWithResponses) ShutDownWithResponse(ctx context.Context, reqEdito
 		return nil, err
 	}
 	return ParseShutDownResponse(rsp)
+}
+
+// GetStatsWithResponse Tell how busy the server is
+//
+// The queue, the runs that have not ended, and the workers that share them. Several servers over one database see the same queue. A run whose workspace stands on a server that is away waits for that server (`waiting_workspace_runs`).
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/system/stats (the `GetStats` operationId).
+func (c *ClientWithResponses) GetStatsWithResponse(ctx context.Context, params *GetStatsParams, reqEditors ...RequestEditorFn) (*GetStatsResponse, error) {
+	rsp, err := c.GetStats(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetStatsResponse(rsp)
 }
 
 // ListTasksWithResponse List tasks
@@ -9200,7 +11981,7 @@ func (c *ClientWithResponses) SettleStepWithResponse(ctx context.Context, taskId
 
 // StreamRunWithResponse Follow a run
 //
-// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. A comment comes at least every 15 seconds.
+// Server-sent events until the run has ended. Every event of the run is a frame `event: snapshot` with the event's sequence as `id` and the run as it was then; in between come pictures of the live state (`event_type: snapshot`) with steps, artifacts, approvals and activity, also while an answer streams. The last picture comes once more as `event: done`; then the server closes. The larger a picture is, the longer it is until the next one, which shows the newest state; an approval that is asked for or answered is shown at once. A comment comes at least every 15 seconds. A cursor that is no sequence of this log is refused.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -9211,6 +11992,21 @@ func (c *ClientWithResponses) StreamRunWithResponse(ctx context.Context, taskId 
 		return nil, err
 	}
 	return ParseStreamRunResponse(rsp)
+}
+
+// ListToolCallsWithResponse List tool calls of a run
+//
+// What the run's model asked for, in that order, and how far each call has come: from before it starts to what an operator found out about it. Calls that the run took over from an earlier one come first.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/tool-calls (the `ListToolCalls` operationId).
+func (c *ClientWithResponses) ListToolCallsWithResponse(ctx context.Context, taskId string, runId string, params *ListToolCallsParams, reqEditors ...RequestEditorFn) (*ListToolCallsResponse, error) {
+	rsp, err := c.ListToolCalls(ctx, taskId, runId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListToolCallsResponse(rsp)
 }
 
 // StartTaskWithBodyWithResponse Start a run
@@ -9241,6 +12037,36 @@ func (c *ClientWithResponses) StartTaskWithResponse(ctx context.Context, taskId 
 		return nil, err
 	}
 	return ParseStartTaskResponse(rsp)
+}
+
+// ListUsageEventsWithResponse List what single model calls used
+//
+// Newest first. Calls that broke off are among them: they may have cost something.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/usage/events (the `ListUsageEvents` operationId).
+func (c *ClientWithResponses) ListUsageEventsWithResponse(ctx context.Context, params *ListUsageEventsParams, reqEditors ...RequestEditorFn) (*ListUsageEventsResponse, error) {
+	rsp, err := c.ListUsageEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListUsageEventsResponse(rsp)
+}
+
+// GetUsageSummaryWithResponse Sum up what model calls cost
+//
+// All model calls of all runs, also of deleted tasks. A call whose cost nobody knows is counted, not taken for free: with `cost_known` false the true sum is higher.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/usage/summary (the `GetUsageSummary` operationId).
+func (c *ClientWithResponses) GetUsageSummaryWithResponse(ctx context.Context, params *GetUsageSummaryParams, reqEditors ...RequestEditorFn) (*GetUsageSummaryResponse, error) {
+	rsp, err := c.GetUsageSummary(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetUsageSummaryResponse(rsp)
 }
 
 // WhoAmIWithResponse Tell who is asking and who answers
@@ -9466,6 +12292,256 @@ func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error
 	return response, nil
 }
 
+// ParseListProviderHistoryResponse parses an HTTP response from a ListProviderHistoryWithResponse call
+func ParseListProviderHistoryResponse(rsp *http.Response) (*ListProviderHistoryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListProviderHistoryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ProviderEventList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListProviderHistoryResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListProviderPresetsResponse parses an HTTP response from a ListProviderPresetsWithResponse call
+func ParseListProviderPresetsResponse(rsp *http.Response) (*ListProviderPresetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListProviderPresetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ProviderPresetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListProviderPresetsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListProviderStatusResponse parses an HTTP response from a ListProviderStatusWithResponse call
+func ParseListProviderStatusResponse(rsp *http.Response) (*ListProviderStatusResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListProviderStatusResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ProviderStatusList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListProviderStatusResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListProjectionsResponse parses an HTTP response from a ListProjectionsWithResponse call
 func ParseListProjectionsResponse(rsp *http.Response) (*ListProjectionsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -9603,12 +12679,26 @@ func ParseRebuildProjectionsResponse(rsp *http.Response) (*RebuildProjectionsRes
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -9704,6 +12794,87 @@ func ParseShutDownResponse(rsp *http.Response) (*ShutDownResponse, error) {
 			headers.XRequestId = &value
 		}
 		response.Headers202 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetStatsResponse parses an HTTP response from a GetStatsWithResponse call
+func ParseGetStatsResponse(rsp *http.Response) (*GetStatsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetStatsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RuntimeStatsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetStatsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
 	}
 
 	return response, nil
@@ -9853,6 +13024,13 @@ func ParseCreateTaskResponse(rsp *http.Response) (*CreateTaskResponse, error) {
 		}
 		response.JSON500 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
 	}
 
 	switch {
@@ -9936,6 +13114,13 @@ func ParseDeleteTaskResponse(rsp *http.Response) (*DeleteTaskResponse, error) {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -10289,12 +13474,26 @@ func ParseResolveApprovalResponse(rsp *http.Response) (*ResolveApprovalResponse,
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -10824,12 +14023,26 @@ func ParseCancelRunResponse(rsp *http.Response) (*CancelRunResponse, error) {
 		}
 		response.JSON404 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -10919,6 +14132,13 @@ func ParseContinueRunResponse(rsp *http.Response) (*ContinueRunResponse, error) 
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -10932,6 +14152,13 @@ func ParseContinueRunResponse(rsp *http.Response) (*ContinueRunResponse, error) 
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -11129,6 +14356,13 @@ func ParsePostRunEventResponse(rsp *http.Response) (*PostRunEventResponse, error
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -11394,6 +14628,13 @@ func ParseResumeRunResponse(rsp *http.Response) (*ResumeRunResponse, error) {
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -11407,6 +14648,13 @@ func ParseResumeRunResponse(rsp *http.Response) (*ResumeRunResponse, error) {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -11510,6 +14758,13 @@ func ParseRetryRunResponse(rsp *http.Response) (*RetryRunResponse, error) {
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -11523,6 +14778,13 @@ func ParseRetryRunResponse(rsp *http.Response) (*RetryRunResponse, error) {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -11626,6 +14888,13 @@ func ParseRetryRunFromModelCallResponse(rsp *http.Response) (*RetryRunFromModelC
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -11639,6 +14908,13 @@ func ParseRetryRunFromModelCallResponse(rsp *http.Response) (*RetryRunFromModelC
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -11918,12 +15194,26 @@ func ParseSettleStepResponse(rsp *http.Response) (*SettleStepResponse, error) {
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -11971,6 +15261,13 @@ func ParseStreamRunResponse(rsp *http.Response) (*StreamRunResponse, error) {
 	}
 
 	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -12011,6 +15308,94 @@ func ParseStreamRunResponse(rsp *http.Response) (*StreamRunResponse, error) {
 	switch {
 	case rsp.StatusCode == 200:
 		var headers StreamRunResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListToolCallsResponse parses an HTTP response from a ListToolCallsWithResponse call
+func ParseListToolCallsResponse(rsp *http.Response) (*ListToolCallsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListToolCallsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CallList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListToolCallsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -12080,6 +15465,13 @@ func ParseStartTaskResponse(rsp *http.Response) (*StartTaskResponse, error) {
 		}
 		response.JSON409 = &dest
 
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
 		var dest Error
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
@@ -12093,6 +15485,13 @@ func ParseStartTaskResponse(rsp *http.Response) (*StartTaskResponse, error) {
 			return nil, err
 		}
 		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
 
 	}
 
@@ -12133,6 +15532,175 @@ func ParseStartTaskResponse(rsp *http.Response) (*StartTaskResponse, error) {
 				return nil, err
 			}
 			headers.XTraceId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListUsageEventsResponse parses an HTTP response from a ListUsageEventsWithResponse call
+func ParseListUsageEventsResponse(rsp *http.Response) (*ListUsageEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListUsageEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageEventList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListUsageEventsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetUsageSummaryResponse parses an HTTP response from a GetUsageSummaryWithResponse call
+func ParseGetUsageSummaryResponse(rsp *http.Response) (*GetUsageSummaryResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetUsageSummaryResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest UsageSummaryAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetUsageSummaryResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
 		}
 		response.Headers200 = &headers
 	}

@@ -22,6 +22,14 @@ type settleInput struct {
 
 func (a *API) registerCalls() {
 	register(a, spec{
+		id: "listToolCalls", method: http.MethodGet, path: runRoot + "/tool-calls", tag: "Run details",
+		summary: "List tool calls of a run",
+		description: "What the run's model asked for, in that order, and how far each call has come: from before it starts to what an operator found out about it. " +
+			"Calls that the run took over from an earlier one come first.",
+		fails:   []int{http.StatusNotFound},
+		example: map[string]any{"object": "task_tool_calls", "data": []any{exampleCall}},
+	}, a.listToolCalls)
+	register(a, spec{
 		id: "settleStep", method: http.MethodPost, path: runRoot + "/steps/{step_id}/settle", tag: "Run details", keyed: true,
 		summary: "Say what came of a call",
 		description: "A call that was under way when its worker died has an unknown outcome, and is never made again by itself. " +
@@ -31,6 +39,11 @@ func (a *API) registerCalls() {
 		body:  reflect.TypeFor[settleRequest](), bodyExample: map[string]any{"outcome": "done", "note": "the file is there"},
 		example: map[string]any{"object": "task_step", "data": exampleDoubt},
 	}, a.settleStep)
+}
+
+func (a *API) listToolCalls(ctx context.Context, in *RunPath) (*answer[[]projections.Call], error) {
+	found, err := a.Views.Calls(ctx, in.TaskID, in.RunID)
+	return list("task_tool_calls", found), err
 }
 
 func (a *API) settleStep(ctx context.Context, in *settleInput) (*answer[projections.Step], error) {

@@ -21,6 +21,8 @@ var tags = []*huma.Tag{
 	{Name: "Run details", Description: "What a run did: its steps, and the texts that it made."},
 	{Name: "Approvals", Description: "Questions to a person. A run that asks holds no worker while it waits."},
 	{Name: "Events", Description: "The history as it was recorded, as lists and as server-sent events. Sequences never repeat, so a reader that comes back with its last one misses nothing and sees nothing twice."},
+	{Name: "Usage", Description: "What model calls used and cost."},
+	{Name: "Providers", Description: "Whom the server asks for models' answers, and how well they do."},
 	{Name: "System", Description: "The server itself."},
 }
 
@@ -87,11 +89,11 @@ func (a *API) document(s spec) {
 
 func failures(s spec) []int {
 	out := slices.Clone(s.fails)
-	if !s.open {
-		out = append(out, http.StatusUnauthorized)
+	if !s.open { // 503: the demanded position is not reached, or the database is not there
+		out = append(out, http.StatusUnauthorized, http.StatusServiceUnavailable)
 	}
-	if s.method == http.MethodGet && !s.open {
-		out = append(out, http.StatusServiceUnavailable) // the demanded position is not reached
+	if s.body != nil {
+		out = append(out, http.StatusRequestEntityTooLarge)
 	}
 	return append(out, http.StatusForbidden, http.StatusInternalServerError)
 }

@@ -5,6 +5,7 @@ import (
 	"reflect"
 
 	"hecate/api/envelope"
+	"hecate/domain/run"
 )
 
 var errorType = reflect.TypeFor[envelope.Error]()
@@ -29,19 +30,15 @@ var exampleRun = map[string]any{
 	"request_id": "req_5f0c2c6f2a7b4d1e9a3c8b70", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "root_span_id": "00f067aa0ba902b7",
 }
 
-// Two runs that follow exampleRun: one begins anew, one goes on from it.
-var (
-	exampleRetry  = runLike(exampleRun, map[string]any{"id": "run_6a7b8c9d0e1f2a3b4c5d6e7f", "number": 2})
-	exampleResume = runLike(exampleRetry, map[string]any{
-		"prior_cost_micros_usd": 4200,
-		"workspace_path":        "/tmp/hecate-workspaces/task_4f6b1f0c9d2e8a7b3c5d6e7f/run_0a1b2c3d4e5f60718293a4b5",
-	})
-)
-
-func runLike(run, other map[string]any) map[string]any {
-	run = maps.Clone(run)
-	maps.Copy(run, other)
-	return run
+// exampleFollowing is a run that follows exampleRun in one of the ways.
+func exampleFollowing(kind run.SourceKind) map[string]any {
+	r := maps.Clone(exampleRun)
+	r["id"], r["number"], r["resumed_from_run_id"], r["resume_kind"] = "run_6a7b8c9d0e1f2a3b4c5d6e7f", 2, exampleRun["id"], string(kind)
+	if kind != run.SourceRetry {
+		r["prior_cost_micros_usd"] = 4200
+		r["workspace_path"] = "/tmp/hecate-workspaces/task_4f6b1f0c9d2e8a7b3c5d6e7f/run_0a1b2c3d4e5f60718293a4b5"
+	}
+	return r
 }
 
 var exampleStep = map[string]any{
@@ -54,7 +51,13 @@ var exampleStep = map[string]any{
 var exampleDoubt = map[string]any{
 	"id": "step_7a6b5c4d3e2f1a0b9c8d7e6f", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
 	"index": 2, "kind": "tool", "title": "shell_exec (outcome unknown)", "status": "failed", "phase": "recovery", "result": "error",
-	"tool_name": "shell_exec", "error_kind": "tool_dispatch_outcome_unknown",
+	"tool_name": "shell_exec", "outcome": "unknown", "error_kind": "tool_dispatch_outcome_unknown",
+	"output_summary": map[string]any{"operator_outcome": "done"},
+}
+
+var exampleCall = map[string]any{
+	"tool_call_id": "call_1", "tool_name": "shell_exec", "model_call_index": 1, "state": "unknown", "outcome": "unknown",
+	"step_id": "step_7a6b5c4d3e2f1a0b9c8d7e6f", "operator_outcome": "done",
 }
 
 var exampleArtifact = map[string]any{

@@ -22,6 +22,13 @@ func asOf(s *run.State, base projections.Run) projections.Run {
 	base.CostMicroUSD, base.PriorMicroUSD, base.CostKnown = run.MicroUSD(s.SpentPicoUSD), run.MicroUSD(s.PriorPicoUSD), s.CostKnown
 	base.StepCount, base.WorkspacePath = s.Steps, s.WorkspacePath
 	base.Model, base.Provider, base.ProviderKind = s.Route.Model, s.Route.Provider, s.Route.ProviderKind
+	base.BudgetMicroUSD = s.BudgetMicroUSD
+	if s.Source != nil {
+		base.ResumedFrom, base.ResumeKind, base.SourceIndex = s.Source.RunID, string(s.Source.Kind), s.Source.ModelCallIndex
+	}
+	if s.Status == run.StatusQueued {
+		base.WaitingReason, base.WorkerNode = "", ""
+	}
 	if !s.Status.Terminal() {
 		base.FinishedAt, base.LastError, base.OTelStatus, base.OTelMessage = "", "", "", ""
 	}
@@ -52,7 +59,7 @@ func stepItem(s *run.State, id string) projections.Step {
 		if d.Call.StepID != id {
 			continue
 		}
-		out.ToolName, out.ErrorKind = d.Call.ToolName, d.Call.ErrorKind
+		out.ToolName, out.ErrorKind, out.Outcome = d.Call.ToolName, d.Call.ErrorKind, string(d.Call.Outcome)
 		if d.Call.Outcome != run.OutcomeUnknown { // the run's end left it open
 			out.Status, out.ErrorKind = "cancelled", "run_cancelled"
 		}

@@ -62,7 +62,7 @@ func (a *API) registerRunEvents() {
 	register(a, spec{
 		id: "postRunEvent", method: http.MethodPost, path: runRoot + "/events", tag: "Events", keyed: true,
 		summary: "Add an event to a run", description: "For what happens around a run. It is accepted in any state of the run and moves nothing in it.",
-		fails: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusRequestEntityTooLarge},
+		fails: []int{http.StatusBadRequest, http.StatusNotFound},
 		body:  reflect.TypeFor[eventRequest](), bodyExample: map[string]any{"type": "ci.build.finished", "status": "green", "data": map[string]any{"build": 4711}},
 	}, a.postRunEvent)
 	register(a, spec{

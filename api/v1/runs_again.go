@@ -7,6 +7,7 @@ import (
 
 	"hecate/api/request"
 	"hecate/commands"
+	"hecate/domain/run"
 	"hecate/projections"
 )
 
@@ -61,7 +62,7 @@ func (a *API) registerRunsAgain() {
 			"The run must have ended (409), in whatever way. A missing or unreadable body is no error.",
 		fails: opens,
 		body:  reflect.TypeFor[retryRequest](), bodyOptional: true,
-		example: map[string]any{"object": "task_run", "data": exampleRetry},
+		example: map[string]any{"object": "task_run", "data": exampleFollowing(run.SourceRetry)},
 	}, a.retryRun)
 	register(a, spec{
 		id: "resumeRun", method: http.MethodPost, path: runRoot + "/resume", tag: "Runs", keyed: true,
@@ -71,7 +72,7 @@ func (a *API) registerRunsAgain() {
 			"The body is needed: send at least `{}`.",
 		fails: opens,
 		body:  reflect.TypeFor[resumeRequest](), bodyExample: map[string]any{"reason": "more money", "budget_micros_usd": 2_000_000},
-		example: map[string]any{"object": "task_run", "data": exampleResume},
+		example: map[string]any{"object": "task_run", "data": exampleFollowing(run.SourceResume)},
 	}, a.resumeRun)
 	register(a, spec{
 		id: "continueRun", method: http.MethodPost, path: runRoot + "/continue", tag: "Runs", keyed: true,
@@ -80,7 +81,7 @@ func (a *API) registerRunsAgain() {
 			"Only for execution_kind agent_loop, and for runs that got as far as a conversation (400).",
 		fails: opens,
 		body:  reflect.TypeFor[continueRequest](), bodyExample: map[string]any{"prompt": "Now add a test for it."},
-		example: map[string]any{"object": "task_run", "data": exampleResume},
+		example: map[string]any{"object": "task_run", "data": exampleFollowing(run.SourceContinue)},
 	}, a.continueRun)
 	register(a, spec{
 		id: "retryRunFromModelCall", method: http.MethodPost, path: runRoot + "/retry-from-model-call", tag: "Runs", keyed: true,
@@ -90,7 +91,7 @@ func (a *API) registerRunsAgain() {
 			"Only for execution_kind agent_loop; an index that the run does not have, and a run that has not ended, are refused with 400.",
 		fails: opens,
 		body:  reflect.TypeFor[branchRequest](), bodyExample: map[string]any{"model_call_index": 2},
-		example: map[string]any{"object": "task_run", "data": exampleResume},
+		example: map[string]any{"object": "task_run", "data": exampleFollowing(run.SourceBranch)},
 	}, a.retryFromModelCall)
 }
 

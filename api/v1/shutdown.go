@@ -23,7 +23,6 @@ func (a *API) registerShutdown() {
 		summary: "End the server",
 		description: "Answers, and then ends the process as a signal would: runs under way are not cancelled, they go on with the next start or at another worker. " +
 			"Only from the server's own machine.",
-		fails:  []int{http.StatusServiceUnavailable},
 		answer: reflect.TypeFor[shutdownAnswer](), example: map[string]any{"object": "system_shutdown"},
 	}, a.shutDown)
 }

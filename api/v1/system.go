@@ -6,6 +6,10 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"hecate/api/auth"
 	"hecate/domain/fault"
 )
 
@@ -41,7 +45,7 @@ type runtimeHost struct {
 	Mode           string `json:"runtime_mode" doc:"How the server runs." enum:"local"`
 	OperatorAccess string `json:"operator_access" doc:"As whom the caller is let in." enum:"local_operator"`
 	PublicURL      string `json:"public_url,omitempty" doc:"The URL that clients should use."`
-	LocalActions   bool   `json:"local_only_actions_available" doc:"Whether actions that need the server's own machine can be used."`
+	LocalActions   bool   `json:"local_only_actions_available" doc:"Whether this request could use what is only for the server's own machine, such as ending the server."`
 }
 
 type capabilities struct {
@@ -100,12 +104,22 @@ func (a *API) health(context.Context, *struct{}) (*healthOutput, error) {
 	return out, nil
 }
 
-func (a *API) whoAmI(context.Context, *struct{}) (*answer[session], error) {
+// whoAmIInput is a request without input; where it comes from is part of the answer.
+type whoAmIInput struct{ local bool }
+
+// Resolve finds out whether the request comes from the server's own machine.
+func (in *whoAmIInput) Resolve(ctx huma.Context) []error {
+	r, _ := humago.Unwrap(ctx)
+	in.local = auth.LocalOnly(r) == nil
+	return nil
+}
+
+func (a *API) whoAmI(_ context.Context, in *whoAmIInput) (*answer[session], error) {
 	return of("session", session{
 		Role: "operator",
 		RuntimeHost: runtimeHost{
 			ID: a.Host.ID, Label: a.Host.Label, Mode: "local", OperatorAccess: "local_operator",
-			PublicURL: a.Host.PublicURL, LocalActions: true,
+			PublicURL: a.Host.PublicURL, LocalActions: in.local,
 		},
 		Capabilities: capabilities{LocalProviders: true},
 	}), nil

@@ -99,7 +99,7 @@ func (a *API) registerTasks() {
 		id: "createTask", method: http.MethodPost, path: Base + "/tasks", tag: "Tasks", keyed: true,
 		summary:     "Create a task",
 		description: "Records what is wanted and starts nothing: the task is `not_started` until its first run. Answers 200.",
-		fails:       []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge},
+		fails:       []int{http.StatusBadRequest},
 		body:        reflect.TypeFor[taskRequest](),
 		bodyExample: map[string]any{"prompt": "Find out why the build is red and fix it.", "execution_kind": "agent_loop", "working_directory": "/home/ada/project"},
 		example:     map[string]any{"object": "task", "data": exampleTask},

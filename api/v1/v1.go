@@ -23,6 +23,7 @@ import (
 	"hecate/domain/clock"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
+	"hecate/projections/usage"
 )
 
 // Base is what every path of this package begins with.
@@ -42,17 +43,19 @@ type Models interface {
 
 // Config is what the operations work with.
 type Config struct {
-	Commands *commands.Executor
-	Views    *runs.Views
-	Models   Models
-	Feed     *feed.Reader
-	Events   *stream.Events
-	Runs     *stream.Runs
-	Host     Host
-	Shutdown func() // asks the process to end and returns at once; nil if nobody may
-	Clock    clock.Clock
-	Patience time.Duration // how long an answer waits for the read models to reach it
-	Log      *slog.Logger
+	Commands  *commands.Executor
+	Views     *runs.Views
+	Usage     *usage.Views
+	Models    Models
+	Feed      *feed.Reader
+	Events    *stream.Events
+	Runs      *stream.Runs
+	Host      Host
+	Providers Providers // nil if the server asks none
+	Shutdown  func()    // asks the process to end and returns at once; nil if nobody may
+	Clock     clock.Clock
+	Patience  time.Duration // how long an answer waits for the read models to reach it
+	Log       *slog.Logger
 }
 
 // Host is what the server says about itself.
@@ -63,6 +66,10 @@ type Host struct {
 	PublicURL   string
 	Sandbox     string // bwrap, sandbox-exec or none
 	SandboxPath string
+	Backend     string // of the log: sqlite, postgres or memory
+	WorkerCount int    // runs that this process executes at a time; 0 if it executes none
+	RunsMax     int    // runs that all processes over the log execute at a time; 0 for no bound
+	RTKPath     string // of the program that shortens the output of commands; "" if there is none
 }
 
 // API holds the operations of one server.
@@ -73,6 +80,9 @@ type API struct {
 
 // Register declares all operations on h.
 func Register(h huma.API, c Config) {
+	if c.Providers == nil {
+		c.Providers = noProviders{}
+	}
 	a := &API{Config: c, huma: h}
 	a.registerTasks()
 	a.registerRuns()
@@ -83,7 +93,10 @@ func Register(h huma.API, c Config) {
 	a.registerApprovals()
 	a.registerRunEvents()
 	a.registerEvents()
+	a.registerUsage()
+	a.registerProviders()
 	a.registerSystem()
+	a.registerStats()
 	a.registerShutdown()
 }
 
@@ -94,7 +107,7 @@ type spec struct {
 	summary          string
 	description      string
 	status           int   // 0 means 200
-	fails            []int // statuses beside 401, 403 and 500, which every operation may answer
+	fails            []int // statuses beside those that every operation may answer, see failures
 	body             reflect.Type
 	bodyOptional     bool
 	bodyExample      any
