@@ -23,11 +23,20 @@ func Stories() map[string]*Story {
 		"recovered": recovered(),
 		"invalid":   invalid(),
 		"upstream":  upstream(),
+		"broken":    broken(),
 		"blocked":   blocked(),
 		"large":     large(),
 		"waiting":   waiting(),
 		"deleted":   deleted(),
 		"untouched": untouched(),
+		"resumed":   resumed(),
+		"continued": continued(),
+		"branched":  branched(),
+		"chained":   chained(),
+		"retried":   retried(),
+		"repaired":  repaired(),
+		"stated":    stated(),
+		"stranded":  stranded(),
 	}
 }
 
@@ -179,6 +188,19 @@ func upstream() *Story {
 	return s
 }
 
+// broken: an answer breaks off when half of it has arrived.
+func broken() *Story {
+	s := NewStory("broken", run.KindAgentLoop)
+	s.Seed("please break off")
+	step := s.Step()
+	s.Run(
+		run.ModelCallStarted{ModelCallIndex: 1, StepID: step, Model: "m-large", Provider: "acme"},
+		run.ModelCallFailed{ModelCallIndex: 1, StepID: step, Kind: "timeout", Message: "the stream ended early", Partial: event.NewText("It is becau")},
+	)
+	s.fail("timeout", "model call 1 failed: the stream ended early")
+	return s
+}
+
 func (s *Story) fail(reason, message string) {
 	s.Step() // "Agent loop failed"
 	s.Run(run.Failed{Code: "run_failed", Message: message, Reason: reason})
@@ -230,9 +252,11 @@ func waiting() *Story {
 }
 
 func deleted() *Story {
-	s := NewStory("deleted", run.KindAgentLoop)
-	s.Seed("please go")
-	s.Ask(1, "Gone.", "stop")
+	s, calls := batch("deleted")
+	s.Shell(1, calls[1], "tool")
+	s.Cancel("")
+	s.Follow(run.SourceResume, 0, "", s.State().Resume())
+	s.Cancel("")
 	s.Task(task.Deleted{})
 	return s
 }

@@ -10,13 +10,7 @@ func (c change) started(p run.Started) {
 	c.route(p.Route)
 	it := &c.r.doc.Item
 	it.WorkspaceID, it.WorkspacePath = p.WorkspaceID, p.WorkspacePath
-	if p.Resume == nil {
-		return
-	}
-	if p.Resume.RunID != c.r.id && !c.loop() {
-		c.r.doc.From = p.Resume
-	}
-	if p.Resume.ToolCalls > 0 {
+	if p.Resume != nil && p.Resume.ToolCalls > 0 {
 		c.resumed(p.Resume)
 	}
 }

@@ -10,16 +10,11 @@ import (
 func (c change) intended(p run.DispatchIntended) {
 	input := map[string]any{}
 	addTo(&input, p.Input)
-	switch from := c.r.doc.From; {
-	case c.loop():
+	if c.loop() {
 		addTo(&input, map[string]any{
 			"dispatch_intent_version": int64(1), "tool_call_id": p.ToolCallID, "tool_call_digest": p.CallDigest, "tool": p.ToolName,
 		})
 		origin{p.ModelCallIndex, p.SourceRunID, p.SourceIndex}.add(input)
-	case from != nil:
-		addTo(&input, map[string]any{
-			"resume_from_run_id": from.RunID, "resume_from_step_id": from.StepID, "resume_from_event_sequence": from.Sequence, "reason": from.Reason,
-		})
 	}
 	c.addStep(projections.Step{
 		ID: p.StepID, Kind: p.StepKind, ToolName: p.ToolName, Title: p.Title, Phase: phaseExecution, Status: statusRunning, Input: input,

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"flag"
 	"log/slog"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -79,6 +79,7 @@ type answer struct {
 
 type runAnswer struct {
 	Run          projections.Run
+	Calls        []projections.Call `json:",omitempty"`
 	Steps        []projections.Step
 	Artifacts    []projections.Artifact
 	Patches      []projections.Patch
@@ -109,6 +110,7 @@ func ask(t testing.TB, v *runs.Views, taskID string) answer {
 		lean := must[runs.Snapshot](t)(v.Snapshot(ctx, taskID, r.ID, false))
 		ra := runAnswer{
 			Run: full.Run, Steps: full.Steps, Artifacts: full.Artifacts,
+			Calls:    must[[]projections.Call](t)(v.Calls(ctx, taskID, r.ID)),
 			Patches:  must[[]projections.Patch](t)(v.Patches(ctx, taskID, r.ID)),
 			Activity: activity.Of(full.Run, full.Steps, full.Artifacts, full.Approvals),
 		}
@@ -134,7 +136,8 @@ func encode(t testing.TB, v any) string {
 func askAll(t testing.TB, v *runs.Views) string {
 	t.Helper()
 	tasks := must[[]projections.Task](t)(v.Tasks(context.Background(), runs.TaskFilter{}))
-	all := []any{tasks}
+	stats := must[projections.RunStats](t)(v.RunStats(context.Background(), projectiontest.Start.Add(time.Hour)))
+	all := []any{tasks, stats}
 	for _, task := range tasks {
 		all = append(all, ask(t, v, task.ID))
 	}
@@ -167,29 +170,3 @@ func mixed(t testing.TB, log *projectiontest.Log, seed uint64) {
 	t.Helper()
 	log.AddAll(projectiontest.Mix(seed))
 }
-
-// chopped hands out the log in pieces of random size.
-type chopped struct {
-	eventstore.Store
-	random *rand.Rand
-	max    int
-}
-
-func (c *chopped) ReadAll(ctx context.Context, after int64, limit int) ([]eventstore.Record, error) {
-	return c.Store.ReadAll(ctx, after, min(limit, 1+c.random.IntN(c.max)))
-}
-
-// upTo hides what stands behind a position.
-type upTo struct {
-	eventstore.Store
-	last int64
-}
-
-func (u *upTo) ReadAll(ctx context.Context, after int64, limit int) ([]eventstore.Record, error) {
-	if after >= u.last {
-		return nil, nil
-	}
-	return u.Store.ReadAll(ctx, after, int(min(int64(limit), u.last-after)))
-}
-
-func (u *upTo) Head(context.Context) (int64, error) { return u.last, nil }

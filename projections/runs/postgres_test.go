@@ -38,7 +38,7 @@ func TestPostgresAnswersAlike(t *testing.T) {
 	head := int64(len(log.Records()))
 	random := rand.New(rand.NewPCG(5, 5))
 	for last := int64(1); last < head; last += 1 + random.Int64N(20) {
-		project(t, &upTo{log, last}, db)
+		project(t, &projectiontest.UpTo{Store: log, Last: last}, db)
 	}
 	r, v := project(t, log, db)
 	if diff := cmp.Diff(want, askAll(t, v)); diff != "" {

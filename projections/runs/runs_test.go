@@ -7,14 +7,18 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"hecate/domain/event"
 	"hecate/domain/fault"
+	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/projections"
 	"hecate/projections/projectiontest"
+	"hecate/projections/readdb"
+	"hecate/projections/runner"
 	"hecate/projections/runs"
 )
 
@@ -24,9 +28,10 @@ func TestStories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			log := projectiontest.New(t)
 			log.AddAll(story.Facts)
-			_, v := project(t, log, memory(t))
+			r, v := project(t, log, memory(t))
 			if name == "deleted" {
 				notFound(t, v, story)
+				nothingLeft(t, r)
 				return
 			}
 			if name != "large" { // TestLargeTexts
@@ -54,6 +59,21 @@ func notFound(t *testing.T, v *runs.Views, s *projectiontest.Story) {
 	}
 }
 
+// nothingLeft demands that a model whose only task was deleted has no rows.
+func nothingLeft(t *testing.T, r *runner.Runner) {
+	t.Helper()
+	for _, table := range []string{"tasks", "runs", "steps", "artifacts", "parts", "approvals", "messages", "inherited"} {
+		var rows int64
+		err := r.View(t.Context(), runs.Name, func(tx *readdb.Tx) error {
+			_, err := tx.One(t.Context(), `SELECT count(*) FROM hecate_view_`+table+`_@`, nil, &rows)
+			return err
+		})
+		if err != nil || rows != 0 {
+			t.Errorf("%s: %d rows, %v", table, rows, err)
+		}
+	}
+}
+
 // However the log is cut into batches, every answer is the same.
 func TestBatchesDoNotMatter(t *testing.T) {
 	for seed := range uint64(4) {
@@ -63,7 +83,7 @@ func TestBatchesDoNotMatter(t *testing.T) {
 		want := askAll(t, whole)
 		for _, size := range []int{1, 2, 3, 7, 40} {
 			t.Run(fmt.Sprintf("seed %d, up to %d", seed, size), func(t *testing.T) {
-				_, v := project(t, &chopped{log, rand.New(rand.NewPCG(seed, 2)), size}, memory(t))
+				_, v := project(t, &projectiontest.Chopped{Store: log, Random: rand.New(rand.NewPCG(seed, 2)), Max: size}, memory(t))
 				if diff := cmp.Diff(want, askAll(t, v)); diff != "" {
 					t.Errorf("whole, then in pieces:\n%s", diff)
 				}
@@ -151,6 +171,60 @@ func TestPartialAnswer(t *testing.T) {
 	}
 }
 
+// So does one that was inherited.
+func TestPartialAnswerAfterInheritedMessages(t *testing.T) {
+	log := projectiontest.New(t)
+	story := projectiontest.Stories()["repaired"]
+	log.AddAll(story.Facts)
+	r, _ := project(t, log, memory(t))
+	v := runs.NewViews(r, log, func(context.Context, string) (string, bool) { return "half", true })
+	var got []string
+	for _, m := range must[[]projections.Message](t)(v.Conversation(t.Context(), story.TaskID, story.RunID)) {
+		got = append(got, m.Role+" "+m.Content)
+	}
+	want := []string{"system you work in /ws", "user please repair", "assistant ", "tool a", "assistant half"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// Large texts are not copied to the runs that inherit them and read the same there.
+func TestInheritedLargeTexts(t *testing.T) {
+	log := projectiontest.New(t)
+	story := projectiontest.Stories()["large"]
+	before := story.RunID
+	inherited, err := story.State().Continue("more")
+	if err != nil {
+		t.Fatal(err)
+	}
+	story.Follow(run.SourceContinue, 0, "session_prompt", inherited)
+	log.AddAll(story.Facts)
+	_, v := project(t, log, memory(t))
+	want := must[[]projections.Message](t)(v.Conversation(t.Context(), story.TaskID, before))
+	want = append(want, projections.Message{Role: "user", Content: "more"})
+	if diff := cmp.Diff(want, must[[]projections.Message](t)(v.Conversation(t.Context(), story.TaskID, story.RunID))); diff != "" {
+		t.Errorf("-want +got:\n%.2000s", diff)
+	}
+}
+
+// Runs that have not ended are counted, with the age of their status.
+func TestRunStats(t *testing.T) {
+	log := projectiontest.New(t)
+	for _, name := range []string{"stranded", "answers", "retried", "repaired", "waiting", "deleted"} {
+		log.AddAll(projectiontest.Stories()[name].Facts)
+	}
+	_, v := project(t, log, memory(t))
+	end := projectiontest.Start.Add(time.Duration(len(log.Records())) * time.Millisecond)
+	got := must[projections.RunStats](t)(v.RunStats(t.Context(), end.Add(time.Minute)))
+	want := projections.RunStats{Queued: 2, Running: 1, AwaitingApproval: 1, OldestQueuedSeconds: 60, OldestRunningSeconds: 60, WaitingWorkspace: 1}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+	if got := must[projections.RunStats](t)(v.RunStats(t.Context(), projectiontest.Start)); got.OldestQueuedSeconds != 0 {
+		t.Errorf("at a time before that: %+v", got)
+	}
+}
+
 // A process that ends between any two batches changes no answer: what the next one
 // knows, it has from the rows.
 func TestRestartsDoNotMatter(t *testing.T) {
@@ -163,7 +237,7 @@ func TestRestartsDoNotMatter(t *testing.T) {
 		t.Run(fmt.Sprint("every ", step), func(t *testing.T) {
 			db := memory(t)
 			for last := int64(1); last < head; last += step {
-				project(t, &upTo{log, last}, db)
+				project(t, &projectiontest.UpTo{Store: log, Last: last}, db)
 			}
 			_, v := project(t, log, db)
 			if diff := cmp.Diff(want, askAll(t, v)); diff != "" {

@@ -3,7 +3,6 @@ package runs
 import (
 	"time"
 
-	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/projections"
 )
@@ -38,7 +37,6 @@ type runDoc struct {
 	Talk      *conversation   `json:"conversation,omitempty"`
 	Since     int64           `json:"since,omitempty"` // the last change of status, in microseconds since 1970
 	Inherited *inherited      `json:"inherited,omitempty"`
-	From      *run.ResumeFrom `json:"from,omitempty"` // direct runs only: the end of the run that this one goes on from
 }
 
 // inherited are the calls of an answer that a run took over because some of them had
