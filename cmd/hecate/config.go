@@ -39,15 +39,22 @@ type config struct {
 	PostgresPrefix    string        `env:"HECATE_POSTGRES_TABLE_PREFIX"`
 	PostgresConnsMax  int           `env:"HECATE_POSTGRES_MAX_OPEN_CONNS"` // that read the log; default 8
 
-	WorkersEnabled       bool     `env:"HECATE_TASK_WORKERS_ENABLED" envDefault:"true"` // false: serve, but execute nothing
-	Workers              int      `env:"HECATE_TASK_QUEUE_WORKERS" envDefault:"1"`
-	OutputMaxBytes       int64    `env:"HECATE_TASK_MAX_OUTPUT_BYTES" envDefault:"4194304"`
-	ModelCallsMax        int64    `env:"HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS" envDefault:"8"`
-	SystemPrompt         string   `env:"HECATE_TASK_AGENT_SYSTEM_PROMPT"`
-	ShellAllowPrivateIPs bool     `env:"HECATE_TASK_SHELL_ALLOW_PRIVATE_IPS"`
-	ShellAllowedHosts    []string `env:"HECATE_TASK_SHELL_ALLOWED_HOSTS"`
-	TempDir              string   `env:"TMPDIR" envDefault:"/tmp"`
-	Sandbox              string   `env:"HECATE_TASK_SANDBOX" envDefault:"auto"` // auto: the wrapper that works here; none: no wrapper
+	WorkersEnabled       bool          `env:"HECATE_TASK_WORKERS_ENABLED" envDefault:"true"` // false: serve, but execute nothing
+	Workers              int           `env:"HECATE_TASK_QUEUE_WORKERS" envDefault:"1"`
+	LeaseSeconds         int           `env:"HECATE_TASK_QUEUE_LEASE_SECONDS" envDefault:"30"` // of a worker process on PostgreSQL
+	Reconcile            time.Duration `env:"HECATE_TASK_RECONCILE_INTERVAL" envDefault:"30s"`
+	RunsMax              int           `env:"HECATE_TASK_MAX_CONCURRENT"`    // runs executed at a time by all processes; 0: no bound
+	SharedRoots          []string      `env:"HECATE_TASK_SHARED_ROOTS"`      // directories that all nodes reach by the same path
+	CostReservation      bool          `env:"HECATE_TASK_COST_RESERVATION"`  // a call is made only if the most that it can cost is left of the ceiling
+	OutputTokensMax      int64         `env:"HECATE_TASK_MAX_OUTPUT_TOKENS"` // of one answer; 0: as the provider likes
+	ShutdownMax          time.Duration `env:"HECATE_SHUTDOWN_TIMEOUT" envDefault:"10s"`
+	OutputMaxBytes       int64         `env:"HECATE_TASK_MAX_OUTPUT_BYTES" envDefault:"4194304"`
+	ModelCallsMax        int64         `env:"HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS" envDefault:"8"`
+	SystemPrompt         string        `env:"HECATE_TASK_AGENT_SYSTEM_PROMPT"`
+	ShellAllowPrivateIPs bool          `env:"HECATE_TASK_SHELL_ALLOW_PRIVATE_IPS"`
+	ShellAllowedHosts    []string      `env:"HECATE_TASK_SHELL_ALLOWED_HOSTS"`
+	TempDir              string        `env:"TMPDIR" envDefault:"/tmp"`
+	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"` // auto: the wrapper that works here; none: no wrapper
 
 	Policies []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
 	environ  map[string]string
@@ -55,6 +62,9 @@ type config struct {
 
 // tokenMin is the shortest token that a server accepts, in characters.
 const tokenMin = 24
+
+// outputTokensReserved bounds an answer whose cost is reserved for, unless the operator says otherwise.
+const outputTokensReserved = 8192
 
 // readConfig reads NAME=VALUE pairs. The error names every problem.
 func readConfig(environ []string) (config, error) {
@@ -86,6 +96,12 @@ func readConfig(environ []string) (config, error) {
 	}
 	if c.ModelCallsMax == 0 {
 		c.ModelCallsMax = 8
+	}
+	if c.LeaseSeconds <= 0 {
+		c.LeaseSeconds = 30
+	}
+	if c.CostReservation && c.OutputTokensMax == 0 {
+		c.OutputTokensMax = outputTokensReserved
 	}
 	return c, errors.Join(problems...)
 }
@@ -120,6 +136,14 @@ func (c *config) check() []error {
 	}
 	if c.OutputMaxBytes < 0 || c.ModelCallsMax < 0 {
 		add("HECATE_TASK_MAX_OUTPUT_BYTES and HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS must not be negative")
+	}
+	if c.RunsMax < 0 || c.OutputTokensMax < 0 || c.ShutdownMax < 0 || c.Reconcile < 0 {
+		add("HECATE_TASK_MAX_CONCURRENT, HECATE_TASK_MAX_OUTPUT_TOKENS, HECATE_TASK_RECONCILE_INTERVAL and HECATE_SHUTDOWN_TIMEOUT must not be negative")
+	}
+	for _, dir := range c.SharedRoots {
+		if !filepath.IsAbs(dir) {
+			add("HECATE_TASK_SHARED_ROOTS: %q is no absolute path", dir)
+		}
 	}
 	if c.RuntimeToken != "" && len(c.RuntimeToken) < tokenMin {
 		add("HECATE_RUNTIME_TOKEN has %d characters; at least %d are needed", len(c.RuntimeToken), tokenMin)

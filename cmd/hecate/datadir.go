@@ -80,3 +80,17 @@ func hostLabel(c config) string {
 	}
 	return name
 }
+
+// machineID names this machine, the same after a restart: what a machine keeps for
+// that purpose and its name, because copies of a machine often share the former.
+func machineID() string {
+	id, err := os.ReadFile("/etc/machine-id")
+	if err != nil {
+		id = nil // not every system has one
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		name = "localhost"
+	}
+	return ident.Derive("machine", string(id), name)
+}

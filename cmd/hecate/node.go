@@ -8,8 +8,11 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -22,7 +25,7 @@ import (
 	"hecate/domain/clock"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
-	"hecate/runtime/model/provider"
+	costs "hecate/projections/usage"
 	"hecate/runtime/worker"
 	"hecate/runtime/workspace"
 	"hecate/tools"
@@ -36,6 +39,9 @@ const (
 	listenPause = 30 * time.Millisecond
 )
 
+// drainMargin is what is left of the time to stop for everything but commands under way.
+const drainMargin = 2 * time.Second
+
 // httpDrain is how long requests under way may take when the node ends.
 const httpDrain = 3 * time.Second
 
@@ -47,10 +53,12 @@ type node struct {
 	models   *runner.Runner
 	pool     *worker.Pool
 	api      *api.Server
+	lock     *os.File // on the data directory
 	http     *http.Server
 	listener net.Listener
 
 	stop  context.CancelFunc
+	asked atomic.Bool // to stop, by a request
 	ended chan struct{}
 	err   error // after ended
 }
@@ -79,7 +87,11 @@ func (n *node) open(ctx context.Context) error {
 		// Trying the wrapper out takes as long as opening the stores; toolSettings waits for it.
 		go sandbox.Detect()
 	}
-	providers, err := providersOf(n.config)
+	var environ []string
+	for k, v := range n.config.environ {
+		environ = append(environ, k+"="+v)
+	}
+	providers, err := readProviders(environ)
 	if err != nil {
 		return err
 	}
@@ -87,10 +99,13 @@ func (n *node) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if n.lock, err = lockNode(n.config.DataDir); err != nil {
+		return err
+	}
 	if n.stores, err = openStores(ctx, n.config, n.log); err != nil {
 		return err
 	}
-	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}}, Logger: n.log})
+	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}, costs.Model{}}, Logger: n.log})
 	if err != nil {
 		return err
 	}
@@ -102,24 +117,57 @@ func (n *node) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.pool = worker.New(worker.Config{
-		Executor: executor, Store: n.stores.log, Router: providers, Tools: append(builtin.All(), builtin.Direct()...), Settings: settings,
-		Workspaces: workspace.NewManager(n.config.TempDir), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
-		Workers: n.config.Workers, NodeID: hostID, Log: n.log,
-	})
+	n.pool = worker.New(n.workerConfig(executor, providers, settings, hostID))
 	if n.listener, err = listen(n.config.Address); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.pool.Progress,
-		Host: v1.Host{ID: hostID, Label: hostLabel(n.config), Version: strings.TrimPrefix(version(), "hecate "), PublicURL: n.config.PublicURL, Sandbox: settings.Wrapper, SandboxPath: settings.WrapperPath},
-		Log:  n.log, Token: n.config.RuntimeToken, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
+		Usage: costs.NewViews(n.models, n.config.Backend), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
+		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {
 		return err
 	}
 	n.http = &http.Server{Handler: n.api, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
 	return writeRuntimeFile(n.config.DataDir, n.BaseURL(), n.listener.Addr().String())
+}
+
+// workerConfig is what the pool of workers is made of.
+func (n *node) workerConfig(executor *commands.Executor, p providerSettings, settings tools.Settings, hostID string) worker.Config {
+	c := worker.Config{
+		Executor: executor, Store: n.stores.log, Router: p.set, Tools: append(builtin.All(), builtin.Direct()...), Settings: settings,
+		Workspaces: workspace.NewManager(n.config.TempDir), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
+		Workers: n.config.Workers, ClaimsMax: n.config.RunsMax, NodeID: hostID, Log: n.log,
+		Retry: p.retry.After, Prices: p.prices, Reserve: n.config.CostReservation, OutputMax: n.config.OutputTokensMax,
+		Reconcile: n.config.Reconcile, DrainMax: max(0, n.config.ShutdownMax-drainMargin), Host: machineID(), Shared: n.config.SharedRoots,
+	}
+	if n.stores.shared {
+		c.LeaseTTL = time.Duration(n.config.LeaseSeconds) * time.Second
+	}
+	return c
+}
+
+// host is what the server says about itself.
+func (n *node) host(id string, settings tools.Settings) v1.Host {
+	h := v1.Host{
+		ID: id, Label: hostLabel(n.config), Version: strings.TrimPrefix(version(), "hecate "), PublicURL: n.config.PublicURL,
+		Sandbox: settings.Wrapper, SandboxPath: settings.WrapperPath, Backend: n.config.Backend, RunsMax: n.config.RunsMax,
+	}
+	if n.config.WorkersEnabled {
+		h.WorkerCount = n.config.Workers
+	}
+	if path, err := exec.LookPath("rtk"); err == nil {
+		h.RTKPath = path
+	}
+	return h
+}
+
+// askToStop ends the node from the inside, as a signal does from the outside.
+func (n *node) askToStop() {
+	n.log.Info("gateway shutting down", "trigger", "system_shutdown_endpoint")
+	n.asked.Store(true)
+	n.stop()
 }
 
 // listen takes the address. A child that a killed server was just starting holds its
@@ -147,7 +195,7 @@ func (n *node) run(ctx context.Context) {
 	g.Go(func() error { return n.models.Run(ctx) })
 	g.Go(func() error { return n.api.Run(ctx) })
 	if n.config.WorkersEnabled {
-		g.Go(func() error { return n.stores.whileWorker(ctx, n.log, n.pool.Run) })
+		g.Go(func() error { return n.pool.Run(ctx) })
 	}
 	g.Go(func() error {
 		if err := n.http.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
@@ -183,6 +231,9 @@ func (n *node) release() {
 			n.log.Error("close stores", "error", err)
 		}
 	}
+	if n.lock != nil {
+		_ = n.lock.Close() // the lock ends with the process at the latest
+	}
 }
 
 // BaseURL is where clients of this machine reach the node.
@@ -211,18 +262,6 @@ func newEventID() [16]byte { return uuid.Must(uuid.NewV7()) }
 func newSalt() (s [16]byte) {
 	rand.Read(s[:]) // never fails (crypto/rand)
 	return s
-}
-
-func providersOf(c config) (*provider.Set, error) {
-	var environ []string
-	for k, v := range c.environ {
-		environ = append(environ, k+"="+v)
-	}
-	configs, err := provider.Parse(environ)
-	if err != nil {
-		return nil, err
-	}
-	return provider.New(configs, provider.Options{})
 }
 
 func toolSettings(c config) (tools.Settings, error) {

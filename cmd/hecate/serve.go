@@ -7,13 +7,9 @@ import (
 	"log/slog"
 	"os"
 	"syscall"
-	"time"
 
 	"hecate/eventstore"
 )
-
-// shutdownMax bounds a requested end of the server.
-const shutdownMax = 10 * time.Second
 
 type serveCommand struct{}
 
@@ -55,11 +51,14 @@ func (serveCommand) Run(a *app) error {
 	go func() { ended <- n.Wait() }() // ends with the node
 	select {
 	case err := <-ended:
+		if n.asked.Load() && err == nil {
+			return nil
+		}
 		return fmt.Errorf("the server ended: %w", err)
 	case s := <-a.interrupt:
 		log.Info("gateway shutting down", "trigger", s.String())
 	}
-	ctx, stop := context.WithTimeout(context.Background(), shutdownMax)
+	ctx, stop := context.WithTimeout(context.Background(), c.ShutdownMax)
 	defer stop()
 	if err := n.Close(ctx); err != nil {
 		log.Error("shutdown did not finish cleanly", "error", err.Error())

@@ -3,10 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"path/filepath"
-	"time"
 
 	"hecate/eventstore"
 	"hecate/eventstore/postgres"
@@ -18,8 +16,8 @@ import (
 type stores struct {
 	log   eventstore.Store
 	views *readdb.DB
-	// lock takes the one place of the process that runs workers; nil if no other process can.
-	lock func(context.Context) (release func(), lost <-chan struct{}, err error)
+	// shared says that other processes may work on the log too.
+	shared bool
 }
 
 func openStores(ctx context.Context, c config, log *slog.Logger) (*stores, error) {
@@ -76,7 +74,7 @@ func (s *stores) openPostgres(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	s.log, s.lock = store, store.LockWorker
+	s.log, s.shared = store, true
 	s.views, err = readdb.OpenPostgres(ctx, c.PostgresURL, c.PostgresPrefix)
 	return err
 }
@@ -91,56 +89,4 @@ func (s *stores) close() error {
 		err = errors.Join(err, s.log.Close())
 	}
 	return err
-}
-
-// workerRetry is how often a process without the worker's place tries to get it.
-const workerRetry = 2 * time.Second
-
-// whileWorker runs work as long as this process has the worker's place, and waits
-// for the place otherwise.
-func (s *stores) whileWorker(ctx context.Context, log *slog.Logger, work func(context.Context) error) error {
-	if s.lock == nil {
-		return work(ctx)
-	}
-	told := false
-	for ctx.Err() == nil {
-		release, lost, err := s.lock(ctx)
-		if err == nil {
-			told = false
-			log.Info("this process runs the workers now")
-			err = workUntil(ctx, lost, work)
-			release()
-			if err != nil {
-				return err
-			}
-			continue
-		}
-		if ctx.Err() == nil && !told {
-			told = true
-			log.Info("this process runs no workers for now", "reason", err.Error())
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(workerRetry):
-		}
-	}
-	return ctx.Err()
-}
-
-func workUntil(ctx context.Context, lost <-chan struct{}, work func(context.Context) error) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	ended := make(chan struct{})
-	defer close(ended)
-	go func() {
-		select {
-		case <-lost:
-			stop()
-		case <-ended:
-		}
-	}()
-	if err := work(ctx); err != nil {
-		return fmt.Errorf("run workers: %w", err)
-	}
-	return nil
 }

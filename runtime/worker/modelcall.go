@@ -99,9 +99,7 @@ func (a *attempt) attemptCall(ctx context.Context, route model.Route) (*model.Re
 		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true, MaxOutputTokens: a.OutputMax,
 		OnText: func(delta string) { a.Progress.add(a.s.ID, delta, time.Now()) },
 	})
-	if err == nil || ctx.Err() == nil {
-		a.Router.Report(route, time.Since(asked), err)
-	}
+	a.Router.Report(route, time.Since(asked), err)
 	return resp, err
 }
 
