@@ -231,7 +231,7 @@ func TestApprovals(t *testing.T) {
 	if got := resolve(a.task, b.approval, `{"decision":"approve"}`); got.Status != http.StatusNotFound {
 		t.Errorf("through another task: %d %s", got.Status, got.Body)
 	}
-	for _, body := range []string{`{"decision":"maybe"}`, `{}`, ``, `{"decision":["approve"]}`, `{"verdict":"approve"}`} {
+	for _, body := range []string{`{"decision":"maybe"}`, `{}`, ``, `{"decision":["approve"]}`, `{"verdict":"approve"}`, `{"decision":"approve","note":"` + strings.Repeat("x", 5<<10) + `"}`} {
 		if got := resolve(b.task, b.approval, body); got.Status != http.StatusBadRequest {
 			t.Errorf("%s: %d %s", body, got.Status, got.Body)
 		}

@@ -140,7 +140,9 @@ func TestFollowingIsRefused(t *testing.T) {
 		{failed + "/resume", "null", 400},
 		{failed + "/resume", `{} {}`, 400},
 		{failed + "/resume", `{"reason":1}`, 400},
+		{failed + "/resume", `{"reason":"` + strings.Repeat("x", 5<<10) + `"}`, 400},
 		{failed + "/continue", "", 400},
+		{failed + "/continue", `{"prompt":"` + strings.Repeat("x", 2<<20) + `"}`, 400},
 		{failed + "/continue", `{}`, 400},
 		{failed + "/continue", `{"prompt":" \n "}`, 400},
 		{failed + "/continue", `{"prompt":["x"]}`, 400},
@@ -151,6 +153,7 @@ func TestFollowingIsRefused(t *testing.T) {
 		{failed + "/retry-from-model-call", `{"model_call_index":-1}`, 400},
 		{failed + "/retry-from-model-call", `{"model_call_index":1.5}`, 400},
 		{failed + "/retry-from-model-call", `{"model_call_index":"1"}`, 400},
+		{failed + "/retry-from-model-call", `{"model_call_index":1,"reason":"` + strings.Repeat("x", 5<<10) + `"}`, 400},
 
 		{active + "/retry", "", 409},
 		{active + "/resume", "{}", 409},
@@ -174,11 +177,26 @@ func TestFollowingIsRefused(t *testing.T) {
 			want = "not_found"
 		}
 		if a.Status != c.status || a.ErrorType() != want {
-			t.Errorf("%s %s: %d %s, want %d", c.path, c.body, a.Status, a.Body, c.status)
+			t.Errorf("%s %.60s: %d %s, want %d", c.path, c.body, a.Status, a.Body, c.status)
 		}
 	}
 	if now, err := s.Store.Head(t.Context()); err != nil || now != head {
 		t.Errorf("the log went from %d to %d, error %v", head, now, err)
+	}
+}
+
+// A reason of any length lets a run be cancelled, or done again.
+func TestLongReasons(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{})
+	id := s.Task(t, nil)
+	runPath := base + "/tasks/" + id + "/runs/" + s.StartRun(t, id)
+	long := `{"reason":"x` + strings.Repeat("\u00e9", 1<<20) + `"}`
+	var r apitest.Item
+	if s.Do(t, "POST", runPath+"/cancel", long).Data(t, &r); r.Status != "cancelled" || len(r.LastError) > 5<<10 || strings.Contains(r.LastError, "\ufffd") {
+		t.Errorf("%s, an error of %d bytes", r.Status, len(r.LastError))
+	}
+	if s.Do(t, "POST", runPath+"/retry", long).Data(t, &r); r.Number != 2 {
+		t.Errorf("%+v", r)
 	}
 }
 

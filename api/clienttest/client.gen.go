@@ -988,7 +988,7 @@ type CallList struct {
 
 // CancelRunRequest defines model for CancelRunRequest.
 type CancelRunRequest struct {
-	// Reason Shown as the run's last error.
+	// Reason Shown as the run's last error; cut to 4096 bytes.
 	Reason *string `json:"reason,omitempty"`
 }
 
@@ -1000,7 +1000,7 @@ type Capabilities struct {
 
 // ContinueRunRequest defines model for ContinueRunRequest.
 type ContinueRunRequest struct {
-	// Prompt What is wanted next.
+	// Prompt What is wanted next. At most 1 MiB.
 	Prompt string `json:"prompt"`
 }
 
@@ -1659,7 +1659,7 @@ type ResolveApprovalRequest struct {
 	// Digest Digest of what was shown, from the approval.requested event. If it is no longer what the approval is for, nothing is approved.
 	Digest *string `json:"digest,omitempty"`
 
-	// Note Kept with the answer.
+	// Note Kept with the answer. At most 4096 bytes.
 	Note *string `json:"note,omitempty"`
 }
 
@@ -1668,7 +1668,7 @@ type ResumeRunRequest struct {
 	// BudgetMicrosUsd Raises the task's ceiling for cost to this, in millionths of a US dollar. 0 leaves it as it is; less than it is is refused.
 	BudgetMicrosUsd *int64 `json:"budget_micros_usd,omitempty"`
 
-	// Reason Kept with the run; followers see it.
+	// Reason Kept with the run; followers see it. At most 4096 bytes.
 	//
 	// Examples: the network is back
 	Reason *string `json:"reason,omitempty"`
@@ -1681,13 +1681,13 @@ type RetryRunFromModelCallRequest struct {
 	// Examples: 2
 	ModelCallIndex int64 `json:"model_call_index"`
 
-	// Reason Kept with the run; followers see it.
+	// Reason Kept with the run; followers see it. At most 4096 bytes.
 	Reason *string `json:"reason,omitempty"`
 }
 
 // RetryRunRequest defines model for RetryRunRequest.
 type RetryRunRequest struct {
-	// Reason Kept with the run.
+	// Reason Kept with the run; cut to 4096 bytes.
 	Reason *string `json:"reason,omitempty"`
 }
 

@@ -19,7 +19,7 @@ type ApprovalPath struct {
 // resolveRequest is a person's answer.
 type resolveRequest struct {
 	Decision string `json:"decision" doc:"approve (or approved), reject (or rejected, deny, denied); case does not matter."`
-	Note     string `json:"note,omitempty" doc:"Kept with the answer."`
+	Note     string `json:"note,omitempty" doc:"Kept with the answer. At most 4096 bytes."`
 	Digest   string `json:"digest,omitempty" doc:"Digest of what was shown, from the approval.requested event. If it is no longer what the approval is for, nothing is approved."`
 }
 
@@ -63,6 +63,9 @@ func (a *API) getApproval(ctx context.Context, in *ApprovalPath) (*answer[projec
 
 func (a *API) resolveApproval(ctx context.Context, in *resolveInput) (*tracedAnswer[projections.Approval], error) {
 	body := in.Payload.Value
+	if err := remark("note", body.Note); err != nil {
+		return nil, err
+	}
 	r, err := a.Commands.ResolveApproval(ctx, request.From(ctx).Meta(), commands.ResolveApproval{
 		TaskID: in.TaskID, ApprovalID: in.ApprovalID, Decision: body.Decision, Note: body.Note, Digest: body.Digest,
 	})

@@ -134,6 +134,25 @@ func decode(raw []byte, v any) error {
 	return nil
 }
 
+// remarkMax bounds what people add in passing: a reason or a note, in bytes.
+const remarkMax = 4 << 10
+
+// remark checks such a text.
+func remark(member, text string) error {
+	if len(text) > remarkMax {
+		return invalid("%s has %d bytes, at most %d are allowed", member, len(text), remarkMax)
+	}
+	return nil
+}
+
+// cutRemark cuts one short, where the request is to work whatever its body says.
+func cutRemark(text string) string {
+	if len(text) <= remarkMax {
+		return text
+	}
+	return strings.ToValidUTF8(text[:remarkMax], "")
+}
+
 // cursor is a sequence to go on after, as clients send it.
 type cursor string
 

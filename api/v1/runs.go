@@ -33,7 +33,7 @@ type startInput struct {
 type startRequest struct{}
 
 type cancelRequest struct {
-	Reason string `json:"reason,omitempty" doc:"Shown as the run's last error."`
+	Reason string `json:"reason,omitempty" doc:"Shown as the run's last error; cut to 4096 bytes."`
 }
 
 type cancelInput struct {
@@ -116,7 +116,7 @@ func (a *API) getRun(ctx context.Context, in *RunPath) (*answer[projections.Run]
 }
 
 func (a *API) cancelRun(ctx context.Context, in *cancelInput) (*answer[projections.Run], error) {
-	r, err := a.Commands.CancelRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, in.Payload.Value.Reason)
+	r, err := a.Commands.CancelRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, cutRemark(in.Payload.Value.Reason))
 	if err != nil {
 		return nil, err
 	}

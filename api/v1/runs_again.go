@@ -8,11 +8,12 @@ import (
 	"hecate/api/request"
 	"hecate/commands"
 	"hecate/domain/run"
+	"hecate/domain/task"
 	"hecate/projections"
 )
 
 type retryRequest struct {
-	Reason string `json:"reason,omitempty" doc:"Kept with the run."`
+	Reason string `json:"reason,omitempty" doc:"Kept with the run; cut to 4096 bytes."`
 }
 
 type retryInput struct {
@@ -21,7 +22,7 @@ type retryInput struct {
 }
 
 type resumeRequest struct {
-	Reason      string `json:"reason,omitempty" doc:"Kept with the run; followers see it." example:"the network is back"`
+	Reason      string `json:"reason,omitempty" doc:"Kept with the run; followers see it. At most 4096 bytes." example:"the network is back"`
 	BudgetMicro int64  `json:"budget_micros_usd,omitempty" doc:"Raises the task's ceiling for cost to this, in millionths of a US dollar. 0 leaves it as it is; less than it is is refused." minimum:"0"`
 }
 
@@ -31,7 +32,7 @@ type resumeInput struct {
 }
 
 type continueRequest struct {
-	Prompt string `json:"prompt" doc:"What is wanted next."`
+	Prompt string `json:"prompt" doc:"What is wanted next. At most 1 MiB."`
 }
 
 type continueInput struct {
@@ -41,7 +42,7 @@ type continueInput struct {
 
 type branchRequest struct {
 	ModelCallIndex int64  `json:"model_call_index" doc:"The model call of the run that is made again; 1 is its first." minimum:"1" example:"2"`
-	Reason         string `json:"reason,omitempty" doc:"Kept with the run; followers see it."`
+	Reason         string `json:"reason,omitempty" doc:"Kept with the run; followers see it. At most 4096 bytes."`
 }
 
 type branchInput struct {
@@ -96,12 +97,15 @@ func (a *API) registerRunsAgain() {
 }
 
 func (a *API) retryRun(ctx context.Context, in *retryInput) (*tracedAnswer[projections.Run], error) {
-	r, err := a.Commands.RetryRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, in.Payload.Value.Reason)
+	r, err := a.Commands.RetryRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, cutRemark(in.Payload.Value.Reason))
 	return a.opened(ctx, in.TaskID, r, err)
 }
 
 func (a *API) resumeRun(ctx context.Context, in *resumeInput) (*tracedAnswer[projections.Run], error) {
 	body := in.Payload.Value
+	if err := remark("reason", body.Reason); err != nil {
+		return nil, err
+	}
 	r, err := a.Commands.ResumeRun(ctx, request.From(ctx).Meta(), commands.ResumeRun{
 		TaskID: in.TaskID, RunID: in.RunID, Reason: body.Reason, BudgetMicro: body.BudgetMicro,
 	})
@@ -109,12 +113,19 @@ func (a *API) resumeRun(ctx context.Context, in *resumeInput) (*tracedAnswer[pro
 }
 
 func (a *API) continueRun(ctx context.Context, in *continueInput) (*tracedAnswer[projections.Run], error) {
-	r, err := a.Commands.ContinueRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, in.Payload.Value.Prompt)
+	prompt := in.Payload.Value.Prompt
+	if len(prompt) > task.TextMax {
+		return nil, invalid("prompt has %d bytes, at most %d are allowed", len(prompt), task.TextMax)
+	}
+	r, err := a.Commands.ContinueRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, prompt)
 	return a.opened(ctx, in.TaskID, r, err)
 }
 
 func (a *API) retryFromModelCall(ctx context.Context, in *branchInput) (*tracedAnswer[projections.Run], error) {
 	body := in.Payload.Value
+	if err := remark("reason", body.Reason); err != nil {
+		return nil, err
+	}
 	r, err := a.Commands.RetryFromModelCall(ctx, request.From(ctx).Meta(), commands.RetryFromModelCall{
 		TaskID: in.TaskID, RunID: in.RunID, ModelCallIndex: body.ModelCallIndex, Reason: body.Reason,
 	})
