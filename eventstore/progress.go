@@ -13,6 +13,8 @@ type SharedProgress interface {
 	// Progress returns what was shown last for the run, nothing and version 0 if
 	// nothing is.
 	Progress(ctx context.Context, runID string) (text string, version int64, err error)
+	// ProgressVersions returns the runs for which something is shown, with the versions.
+	ProgressVersions(ctx context.Context) (map[string]int64, error)
 	// DropProgress forgets the run's half-finished answer.
 	DropProgress(ctx context.Context, runID string) error
 }

@@ -20,9 +20,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"hecate/api"
+	"hecate/api/stream"
 	v1 "hecate/api/v1"
 	"hecate/commands"
 	"hecate/domain/clock"
+	"hecate/eventstore"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
 	costs "hecate/projections/usage"
@@ -53,7 +55,9 @@ type node struct {
 	models   *runner.Runner
 	pool     *worker.Pool
 	api      *api.Server
-	lock     *os.File // on the data directory
+	progress stream.Progress // half-finished answers, of all nodes
+	partials *partials       // nil if there is one node
+	lock     *os.File        // on the data directory
 	http     *http.Server
 	listener net.Listener
 
@@ -118,11 +122,16 @@ func (n *node) open(ctx context.Context) error {
 		return err
 	}
 	n.pool = worker.New(n.workerConfig(executor, providers, settings, hostID))
+	n.progress = n.pool.Progress
+	if shared, ok := n.stores.log.(eventstore.SharedProgress); ok {
+		n.partials = newPartials(n.pool.Progress, shared, n.log)
+		n.progress = n.partials
+	}
 	if n.listener, err = listen(n.config.Address); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
 	n.api, err = api.New(api.Config{
-		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.pool.Progress,
+		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
 		Usage: costs.NewViews(n.models, n.config.Backend), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
 		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
@@ -184,8 +193,8 @@ func listen(address string) (net.Listener, error) {
 
 // partial is the part of an answer that is still on its way, as queries want it.
 func (n *node) partial(_ context.Context, runID string) (string, bool) {
-	text, version := n.pool.Progress.Partial(runID)
-	return text, version > 0
+	text, version := n.progress.Partial(runID)
+	return text, version != 0
 }
 
 // run serves until it is told to stop or a part of the node fails, then ends all of it.
@@ -196,6 +205,9 @@ func (n *node) run(ctx context.Context) {
 	g.Go(func() error { return n.api.Run(ctx) })
 	if n.config.WorkersEnabled {
 		g.Go(func() error { return n.pool.Run(ctx) })
+	}
+	if n.partials != nil {
+		g.Go(func() error { return n.partials.Run(ctx) })
 	}
 	g.Go(func() error {
 		if err := n.http.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {

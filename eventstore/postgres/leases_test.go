@@ -171,6 +171,37 @@ func TestClaimJudgesUnderTheLock(t *testing.T) {
 	}
 }
 
+// An append waits for the log's lock, whose holder takes its stream over. What it had
+// known before does not help it.
+func TestFenceIsLookedUpUnderTheLock(t *testing.T) {
+	for name, expected := range map[string]int64{"at a version": 1, "at any version": eventstore.AnyVersion} {
+		t.Run(name, func(t *testing.T) {
+			url := pgtest.URL(t)
+			s := mustOpen(t, url)
+			ctx, stop := context.WithTimeout(t.Context(), patience)
+			defer stop()
+			mustOpenWork(t, s, "run-1")
+			mustRegister(t, s, "w1")
+			b := under("run-1", mustClaim(t, s, "w1", "run-1"))
+			b.Streams[0].Expected = expected
+			tx := behindTx(t, url, takeLogLock+"; UPDATE hecate_open_work SET owner = 'w2', epoch = epoch + 1")
+			answer := make(chan error, 1)
+			go func() {
+				_, err := s.Append(ctx, b)
+				answer <- err
+			}()
+			awaitWaiting(ctx, t, url, 1)
+			if err := tx.Commit(ctx); err != nil {
+				t.Fatal(err)
+			}
+			var fenced *eventstore.FencedError
+			if err := <-answer; !errors.As(err, &fenced) {
+				t.Errorf("append: %v, want that the claim has ended", err)
+			}
+		})
+	}
+}
+
 // The holder's renewal is under way when somebody finds that its lease has run out:
 // the renewal counts if it began in time, and else the claim does.
 func TestClaimAwaitsRenewal(t *testing.T) {
@@ -369,6 +400,9 @@ func TestProgress(t *testing.T) {
 	want("run-1", "anew", 1)
 	want("run-2", "", 0)
 	for range 2 {
+		if all, err := a.ProgressVersions(t.Context()); err != nil || len(all) != 1 || all["run-1"] != 1 {
+			t.Errorf("all that is shown: %v, %v", all, err)
+		}
 		if err := a.DropProgress(t.Context(), "run-1"); err != nil {
 			t.Fatal(err)
 		}

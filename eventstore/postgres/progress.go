@@ -29,6 +29,25 @@ func (s *Store) Progress(ctx context.Context, runID string) (text string, versio
 	return string(b), version, nil
 }
 
+// ProgressVersions returns the runs for which something is shown, with the versions.
+func (s *Store) ProgressVersions(ctx context.Context) (map[string]int64, error) {
+	rows, err := s.reader.Query(ctx, s.sql.progresses)
+	if err != nil {
+		return nil, fmt.Errorf("list progress: %w", s.closedOr(err))
+	}
+	out := map[string]int64{}
+	var id string
+	var version int64
+	_, err = pgx.ForEachRow(rows, []any{&id, &version}, func() error {
+		out[id] = version
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list progress: %w", s.closedOr(err))
+	}
+	return out, nil
+}
+
 // DropProgress forgets the run's half-finished answer.
 func (s *Store) DropProgress(ctx context.Context, runID string) error {
 	if _, err := s.reader.Exec(ctx, s.sql.dropProgress, runID); err != nil {

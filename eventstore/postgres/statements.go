@@ -23,7 +23,8 @@ type statements struct {
 
 	register, renew, release, claim, unclaim string
 	claimable, workers, workStats            string
-	putProgress, progress, dropProgress      string
+	putProgress, progress, progresses        string
+	dropProgress                             string
 }
 
 func newStatements(prefix string) statements {
@@ -84,6 +85,7 @@ func newStatements(prefix string) statements {
 		putProgress: p(`INSERT INTO hecate_progress AS p (run_id, version, text) VALUES ($1, $2, $3)
 			ON CONFLICT (run_id) DO UPDATE SET version = excluded.version, text = excluded.text`),
 		progress:     p(`SELECT version, text FROM hecate_progress WHERE run_id = $1`),
+		progresses:   p(`SELECT run_id, version FROM hecate_progress`),
 		dropProgress: p(`DELETE FROM hecate_progress WHERE run_id = $1`),
 	}
 }

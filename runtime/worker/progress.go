@@ -18,6 +18,8 @@ type Progress struct {
 	mu   sync.Mutex
 	runs map[string]*partial // only of calls under way, so that watching a run costs nothing later
 	idle chan struct{}       // closed and replaced when an answer begins to arrive
+
+	began func(runID string) // told when an answer begins to arrive; nil: nobody
 }
 
 type partial struct {
@@ -54,6 +56,22 @@ func (p *Progress) Changed(runID string) <-chan struct{} {
 	return p.idle
 }
 
+// Versions returns the runs whose answers are arriving, with the numbers of their
+// last announcements.
+func (p *Progress) Versions() map[string]int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make(map[string]int64, len(p.runs))
+	for id, e := range p.runs {
+		out[id] = e.version
+	}
+	return out
+}
+
+// OnBegin sets who is told when an answer begins to arrive. It must not block; set it
+// before the pool runs.
+func (p *Progress) OnBegin(f func(runID string)) { p.began = f }
+
 func (p *Progress) add(runID, delta string, now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -63,6 +81,9 @@ func (p *Progress) add(runID, delta string, now time.Time) {
 		p.runs[runID] = e
 		close(p.idle)
 		p.idle = make(chan struct{})
+		if p.began != nil {
+			defer p.began(runID)
+		}
 	}
 	e.text.WriteString(delta)
 	if e.text.Len()-e.shown >= progressBytes || now.Sub(e.announced) >= progressEvery {
