@@ -399,10 +399,10 @@ func TestProgress(t *testing.T) {
 	}
 	want("run-1", "anew", 1)
 	want("run-2", "", 0)
+	if all, err := a.ProgressVersions(t.Context()); err != nil || len(all) != 1 || all["run-1"] != 1 {
+		t.Errorf("all that is shown: %v, %v", all, err)
+	}
 	for range 2 {
-		if all, err := a.ProgressVersions(t.Context()); err != nil || len(all) != 1 || all["run-1"] != 1 {
-			t.Errorf("all that is shown: %v, %v", all, err)
-		}
 		if err := a.DropProgress(t.Context(), "run-1"); err != nil {
 			t.Fatal(err)
 		}
