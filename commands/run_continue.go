@@ -22,11 +22,10 @@ func (x *Executor) ContinueRun(ctx context.Context, m Meta, taskID, runID, promp
 		if err != nil {
 			return o, err
 		}
-		inherited, err := o.from.Continue(prompt)
-		if err != nil {
+		if err := notEnded(o.from); err != nil {
 			return o, err
 		}
-		o.inherited = inherited
-		return o, notEnded(o.from)
+		o.inherited, err = o.from.Continue(prompt)
+		return o, err
 	})
 }

@@ -19,8 +19,8 @@ type ResumeRun struct {
 // workspace, with its conversation and its bill. Calls that were left open pass the
 // policy, and a person if it asks for one, again.
 func (x *Executor) ResumeRun(ctx context.Context, m Meta, c ResumeRun) (RunResult, error) {
-	if c.BudgetMicro < 0 {
-		return RunResult{}, fault.Invalid("invalid_request", "budget_micros_usd must not be negative")
+	if c.BudgetMicro < 0 || c.BudgetMicro > task.BudgetMax {
+		return RunResult{}, fault.Invalid("invalid_request", "budget_micros_usd must be between 0 and %d", int64(task.BudgetMax))
 	}
 	return x.open(ctx, m, c.TaskID, func(t task.State) (opening, error) {
 		o, err := x.sourceOf(ctx, t, run.SourceResume, c.RunID, c.Reason)

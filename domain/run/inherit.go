@@ -146,8 +146,12 @@ func UnknownText(tool string) string {
 const noteMax = 4 << 10
 
 // StateOutcome records what an operator found out about the call of a step: whether its
-// effect happened. Only a call without a known outcome can be stated, once.
+// effect happened. Only a call without a known outcome can be stated, once, and only
+// in a run that has ended: nobody but its worker adds to a run that goes on.
 func StateOutcome(s *State, stepID string, done bool, note string) ([]event.Payload, error) {
+	if !s.Status.Terminal() {
+		return nil, fault.Conflict("invalid_request", "task run is %s; an unknown call can be settled when it has ended", s.Status)
+	}
 	note = strings.TrimSpace(note)
 	if len(note) > noteMax {
 		return nil, fault.Invalid("invalid_request", "the note has %d bytes, at most %d are allowed", len(note), noteMax)
@@ -169,13 +173,15 @@ func StateOutcome(s *State, stepID string, done bool, note string) ([]event.Payl
 			if _, settled := b.Settled[id]; i.StepID != stepID || settled {
 				continue
 			}
-			if !s.Status.Terminal() {
-				return nil, fault.Conflict("invalid_request", "the call is still running; cancel the run, or wait for its outcome")
-			}
 			return []event.Payload{stated(i.ModelCallIndex, id, i.ToolName, stepID, done, note)}, nil
 		}
 	}
-	return nil, fault.Conflict("invalid_request", "only a call whose outcome is unknown can be settled by hand")
+	for n := range s.Steps {
+		if s.StepID(n+1) == stepID {
+			return nil, fault.Conflict("invalid_request", "only a call whose outcome is unknown can be settled by hand")
+		}
+	}
+	return nil, fault.NotFound("not_found", "task step not found")
 }
 
 func stated(index int64, callID, tool, stepID string, done bool, note string) OutcomeStated {

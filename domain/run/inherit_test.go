@@ -232,11 +232,14 @@ func TestAuthorityIsNotInherited(t *testing.T) {
 	}
 
 	// What an operator finds out reaches the model before its next call.
+	if _, err := run.StateOutcome(&next, "s2", true, ""); err == nil {
+		t.Error("settled while the run goes on")
+	}
+	add(&next, run.Cancel(&next, "")...)
 	said, err := run.StateOutcome(&next, "s2", true, " it is there ")
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(&next, run.Cancel(&next, "")...)
 	add(&next, said...)
 	if _, err := run.StateOutcome(&next, "s2", false, ""); err == nil {
 		t.Error("settled twice")

@@ -11,12 +11,14 @@ import (
 )
 
 // Limits of a definition. A request beyond them is refused, never cut.
+// BudgetMax is the highest ceiling of a task, in micro-USD: a million dollars.
+const BudgetMax = 1_000_000_000_000
+
 const (
-	TextMax    = 1 << 20           // bytes of a prompt, command or file content
-	FieldMax   = 4096              // bytes of any other string
-	titleMax   = 80                // bytes of a title made from the prompt
-	timeoutMax = 24 * 3600_000     // ms
-	budgetMax  = 1_000_000_000_000 // micro-USD
+	TextMax    = 1 << 20       // bytes of a prompt, command or file content
+	FieldMax   = 4096          // bytes of any other string
+	titleMax   = 80            // bytes of a title made from the prompt
+	timeoutMax = 24 * 3600_000 // ms
 )
 
 // Definition is what a caller asks for when creating a task.
@@ -156,8 +158,8 @@ func (d *Definition) checkLimits() error {
 	if d.TimeoutMS < 0 || d.TimeoutMS > timeoutMax {
 		return fault.Invalid("invalid_request", "timeout_ms must be between 0 and %d", int64(timeoutMax))
 	}
-	if d.BudgetMicroUSD < 0 || d.BudgetMicroUSD > budgetMax {
-		return fault.Invalid("invalid_request", "budget_micros_usd must be between 0 and %d", int64(budgetMax))
+	if d.BudgetMicroUSD < 0 || d.BudgetMicroUSD > BudgetMax {
+		return fault.Invalid("invalid_request", "budget_micros_usd must be between 0 and %d", int64(BudgetMax))
 	}
 	for _, t := range d.texts() {
 		if t.Len() > TextMax {
