@@ -57,8 +57,8 @@ type Work int8
 // What an append may do to the open work.
 const (
 	WorkKeep  Work = iota // leave it as it is
-	WorkOpen              // a worker must look at this stream
-	WorkClose             // nothing to do until further notice
+	WorkOpen              // a worker must look at this stream, whichever; ends a claim
+	WorkClose             // nothing to do until further notice; ends a claim
 )
 
 // StreamAppend is the part of a batch that goes to one stream.

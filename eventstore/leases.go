@@ -35,8 +35,9 @@ type WorkStats struct {
 // worker's hold on one stream. It has an epoch, a number that grows with every claim
 // in the log; an append that carries the epoch passes only while that claim is the
 // stream's newest (see StreamAppend.Epoch). A claim ends when the stream's work is
-// closed, when it is given back, or when another worker takes the stream after the
-// holder's lease ran out. All times are the log's own; a log that only one process can
+// closed or opened anew, also by an append under the claim itself; when it is given
+// back; when its node registers again; or when another worker takes the stream after
+// the holder's lease ran out. All times are the log's own; a log that only one process can
 // open knows that every other worker is dead.
 type Leases interface {
 	// Register begins the lease of w.Instance. Claims of earlier instances of w.Node
@@ -52,7 +53,8 @@ type Leases interface {
 	// than any before in this log. claimsMax bounds the claims of all live workers; 0 is
 	// no bound. A stream that the instance holds already is claimed anew. Errors:
 	// ErrLeaseLost, ErrClaimed (held by another live worker, or not open), ErrBusy (the
-	// bound is reached).
+	// bound is reached). After any other error the claim may have been made: claim the
+	// stream again, or give it back.
 	Claim(ctx context.Context, instance, stream string, claimsMax int) (epoch int64, err error)
 	// Unclaim gives one stream back, unless somebody else has it by now.
 	Unclaim(ctx context.Context, instance, stream string) error
@@ -73,7 +75,7 @@ var (
 )
 
 // FencedError says that an append carried the epoch of a claim that does not hold any
-// more: another worker has the stream, or its work was closed. Nothing was written.
+// more, see Leases. Nothing was written.
 type FencedError struct {
 	Stream string
 	Epoch  int64

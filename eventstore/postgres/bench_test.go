@@ -28,6 +28,29 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+func BenchmarkAppendClaimed(b *testing.B) {
+	for _, writers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			url := pgtest.DurableURL(b)
+			s, err := postgres.Open(b.Context(), postgres.Options{URL: url})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			storetest.BenchAppendClaimed(b, s, writers, rawInserts(b, url))
+		})
+	}
+}
+
+func BenchmarkClaim(b *testing.B) {
+	s, err := postgres.Open(b.Context(), postgres.Options{URL: pgtest.DurableURL(b)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storetest.BenchClaim(b, s)
+}
+
 // rawInserts inserts the same rows into one plain table, one prepared statement
 // and one transaction for each batch.
 func rawInserts(b *testing.B, url string) func([]eventstore.Record) error {

@@ -228,7 +228,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// The server ends all sessions. Appends, waiting readers and the worker's lock
+// The server ends all sessions. Appends, waiting readers, leases and the worker's lock
 // find that out by themselves.
 func TestSessionsEnd(t *testing.T) {
 	url := pgtest.URL(t)
@@ -240,12 +240,16 @@ func TestSessionsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer release()
+	mustRegister(t, s, "w1")
 	for n := range int64(3) {
 		mustExec(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 		if _, err := s.Append(ctx, storetest.To("run-1", n, storetest.NewEvents(1)...)); err != nil {
 			t.Fatal(err)
 		}
 		if err := other.Wait(ctx, n); err != nil {
+			t.Fatal(err)
+		}
+		if err := renewAgain(ctx, s, "w1"); err != nil {
 			t.Fatal(err)
 		}
 	}

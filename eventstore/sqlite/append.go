@@ -33,7 +33,7 @@ type group struct {
 	tx       *sql.Tx
 	head     int64
 	versions map[string]int64 // of the touched streams, as they are after the requests so far
-	closed   map[string]bool  // streams whose work, and with it the claim, ends with the requests so far
+	ended    map[string]bool  // streams whose claims end with the requests so far
 	accepted []*groupcommit.Request
 	records  []eventstore.Record
 	indexed  bool // everything before the group goes into the index with it
@@ -70,7 +70,7 @@ func (a *appender) commitOnce(requests []*groupcommit.Request) error {
 		return fmt.Errorf("begin append: %w", err)
 	}
 	defer tx.Rollback() //nolint:errcheck // after a commit there is nothing to roll back
-	g := &group{tx: tx, head: a.head, versions: make(map[string]int64, len(requests)), closed: map[string]bool{}}
+	g := &group{tx: tx, head: a.head, versions: make(map[string]int64, len(requests)), ended: map[string]bool{}}
 	for _, r := range requests {
 		if err := a.decide(ctx, g, r); err != nil {
 			return err
@@ -93,8 +93,8 @@ func (a *appender) commitOnce(requests []*groupcommit.Request) error {
 	for stream, version := range g.versions {
 		a.versions.Put(stream, version)
 	}
-	for stream := range g.closed {
-		a.leases.Close(stream)
+	for stream := range g.ended {
+		a.leases.End(stream)
 	}
 	a.tail.Push(g.records)
 	return nil
@@ -119,7 +119,7 @@ func (a *appender) decide(ctx context.Context, g *group, r *groupcommit.Request)
 		}
 	}
 	for _, s := range r.Batch.Streams {
-		if s.Epoch != 0 && (g.closed[s.Stream] || a.leases.Epoch(s.Stream) != s.Epoch) {
+		if s.Epoch != 0 && (g.ended[s.Stream] || a.leases.Epoch(s.Stream) != s.Epoch) {
 			r.Err = &eventstore.FencedError{Stream: s.Stream, Epoch: s.Epoch}
 			return nil
 		}
@@ -139,8 +139,8 @@ func (g *group) accept(r *groupcommit.Request) {
 			r.Place(i, g.head, g.versions[s.Stream])
 			i++
 		}
-		if s.Work == eventstore.WorkClose {
-			g.closed[s.Stream] = true
+		if s.Work != eventstore.WorkKeep {
+			g.ended[s.Stream] = true
 		}
 	}
 	r.Appended.Last = g.head

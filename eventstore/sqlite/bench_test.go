@@ -26,6 +26,29 @@ func BenchmarkAppend(b *testing.B) {
 	}
 }
 
+func BenchmarkAppendClaimed(b *testing.B) {
+	for _, writers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("writers=%d", writers), func(b *testing.B) {
+			dir := b.TempDir()
+			s, err := sqlite.Open(b.Context(), sqlite.Options{Path: filepath.Join(dir, "log.db")})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			storetest.BenchAppendClaimed(b, s, writers, rawInserts(b, filepath.Join(dir, "raw.db"), writers))
+		})
+	}
+}
+
+func BenchmarkClaim(b *testing.B) {
+	s, err := sqlite.Open(b.Context(), sqlite.Options{Path: filepath.Join(b.TempDir(), "log.db")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	storetest.BenchClaim(b, s)
+}
+
 // rawInserts inserts the same rows into one plain table, with the same durability:
 // one transaction and one prepared statement for each batch.
 func rawInserts(b *testing.B, path string, rows int) func([]eventstore.Record) error {

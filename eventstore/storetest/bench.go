@@ -21,14 +21,89 @@ var benchData = `{"text":"` + strings.Repeat("0123456789abcdef", 29) + `"}`
 // batches of that many. raw inserts one batch durably; its records have positions
 // 1, 2, 3 …
 func BenchAppend(b *testing.B, s eventstore.Store, writers int, raw func([]eventstore.Record) error) {
+	benchAppend(b, s, newBenchWriters(writers), raw)
+}
+
+// BenchAppendClaimed does what BenchAppend does with streams that a worker has claimed.
+func BenchAppendClaimed(b *testing.B, s eventstore.Store, writers int, raw func([]eventstore.Record) error) {
+	list := newBenchWriters(writers)
+	w := eventstore.Worker{Instance: "w1", Node: "n1", TTL: time.Hour}
+	if err := s.Register(b.Context(), w); err != nil {
+		b.Fatal(err)
+	}
+	for i := range list {
+		batch := To(list[i].stream, 0, NewEvent("test.happened", benchData))
+		batch.Streams[0].Work = eventstore.WorkOpen
+		if _, err := s.Append(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+		epoch, err := s.Claim(b.Context(), w.Instance, list[i].stream, 0)
+		if err != nil {
+			b.Fatal(err)
+		}
+		list[i].version, list[i].epoch = 1, epoch
+	}
+	benchAppend(b, s, list, raw)
+}
+
+// BenchClaim measures claiming one stream after another, and renewing the lease.
+func BenchClaim(b *testing.B, s eventstore.Store) {
+	w := eventstore.Worker{Instance: "w1", Node: "n1", TTL: time.Hour}
+	if err := s.Register(b.Context(), w); err != nil {
+		b.Fatal(err)
+	}
+	var claims, renewals []time.Duration
+	for i := 0; b.Loop(); i++ {
+		stream := fmt.Sprintf("run-%024d", i)
+		batch := To(stream, 0, NewEvent("test.happened", benchData))
+		batch.Streams[0].Work = eventstore.WorkOpen
+		if _, err := s.Append(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+		start := time.Now()
+		if _, err := s.Claim(b.Context(), w.Instance, stream, 1<<30); err != nil {
+			b.Fatal(err)
+		}
+		claims = append(claims, time.Since(start))
+		start = time.Now()
+		if err := s.Renew(b.Context(), w.Instance); err != nil {
+			b.Fatal(err)
+		}
+		renewals = append(renewals, time.Since(start))
+		batch = To(stream, 1)
+		batch.Streams[0].Work = eventstore.WorkClose
+		if _, err := s.Append(b.Context(), batch); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(micros(claims), "claim-p50-µs")
+	b.ReportMetric(micros(renewals), "renew-p50-µs")
+}
+
+// benchWriter appends to one stream.
+type benchWriter struct {
+	stream         string
+	version, epoch int64
+}
+
+func newBenchWriters(n int) []benchWriter {
+	out := make([]benchWriter, n)
+	for i := range out {
+		out[i].stream = fmt.Sprintf("run-%024d", i)
+	}
+	return out
+}
+
+func benchAppend(b *testing.B, s eventstore.Store, list []benchWriter, raw func([]eventstore.Record) error) {
+	writers := len(list)
 	each := max(40, 200/writers) // long enough that beginning and end of a turn don't show
-	versions := make([]int64, writers)
 	var stored, plain []time.Duration
 	var storedTotal, plainTotal time.Duration
 	position := int64(0)
 	for b.Loop() {
 		start := time.Now()
-		stored = append(stored, benchStore(b, s, versions, each)...)
+		stored = append(stored, benchStore(b, s, list, each)...)
 		storedTotal += time.Since(start)
 		start = time.Now()
 		for range each {
@@ -58,19 +133,21 @@ func micros(d []time.Duration) float64 {
 }
 
 // benchStore lets each writer append to its stream and returns how long each append took.
-func benchStore(b *testing.B, s eventstore.Store, versions []int64, each int) []time.Duration {
-	took := make([]time.Duration, len(versions)*each)
+func benchStore(b *testing.B, s eventstore.Store, list []benchWriter, each int) []time.Duration {
+	took := make([]time.Duration, len(list)*each)
 	var g errgroup.Group
-	for w := range versions {
+	for i := range list {
 		g.Go(func() error {
-			for i := range each {
-				batch := To(fmt.Sprintf("run-%024d", w), versions[w], NewEvent("test.happened", benchData))
+			w := &list[i]
+			for n := range each {
+				batch := To(w.stream, w.version, NewEvent("test.happened", benchData))
+				batch.Streams[0].Epoch = w.epoch
 				start := time.Now()
 				if _, err := s.Append(context.Background(), batch); err != nil {
 					return err
 				}
-				took[w*each+i] = time.Since(start)
-				versions[w]++
+				took[i*each+n] = time.Since(start)
+				w.version++
 			}
 			return nil
 		})

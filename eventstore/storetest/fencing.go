@@ -84,9 +84,13 @@ func testClaimEnds(t *testing.T, l Log) {
 		_, err := s.Append(withPatience(t), b)
 		return err
 	}
-	must(t, mark(eventstore.WorkOpen, 0)) // a new mark on claimed work leaves it claimed
-	wantClaimable(t, s)
-	must(t, mark(eventstore.WorkOpen, epoch))
+	must(t, mark(eventstore.WorkOpen, epoch)) // handed back: whoever comes first
+	wantClaimable(t, s, "run-1")
+	wantFenced(t, mark(eventstore.WorkOpen, epoch), "run-1", epoch)
+	epoch = claim(t, s, "w1", "run-1")
+	must(t, mark(eventstore.WorkOpen, 0)) // somebody else has news: it ends the claim all the same
+	wantFenced(t, mark(eventstore.WorkKeep, epoch), "run-1", epoch)
+	epoch = claim(t, s, "w1", "run-1")
 	must(t, mark(eventstore.WorkClose, epoch)) // parked
 	wantFenced(t, mark(eventstore.WorkKeep, epoch), "run-1", epoch)
 	wantFenced(t, mark(eventstore.WorkOpen, epoch), "run-1", epoch)

@@ -225,7 +225,7 @@ func (m *leaseModel) send(rt *rapid.T, b eventstore.Batch) {
 		position += int64(len(p.Events))
 		switch p.Work {
 		case eventstore.WorkOpen:
-			s.since = position
+			*s = modelStream{version: s.version, since: position}
 		case eventstore.WorkClose:
 			*s = modelStream{version: s.version}
 		case eventstore.WorkKeep:

@@ -222,7 +222,7 @@ BEGIN
             offsets[p] := total;
             total := total + s_events[p];
             now_at[s_stream[p]] := versions[p] + s_events[p];
-            IF s_work[p] = 2 AND claims IS NOT NULL THEN
+            IF s_work[p] <> 0 AND claims IS NOT NULL THEN
                 claims[s_stream[p]] := 0;
             END IF;
         END LOOP;
@@ -262,7 +262,8 @@ BEGIN
         CONTINUE WHEN s_work[p] = 0 OR offsets[p] < 0;
         IF s_work[p] = 1 THEN
             INSERT INTO hecate_open_work AS w (stream, since) VALUES (streams[s_stream[p]], base + offsets[p] + s_events[p])
-                ON CONFLICT ON CONSTRAINT hecate_open_work_pkey DO UPDATE SET since = excluded.since;
+                ON CONFLICT ON CONSTRAINT hecate_open_work_pkey DO UPDATE SET
+                    since = excluded.since, owner = NULL, epoch = NULL, claimed_at = NULL;
         ELSE
             DELETE FROM hecate_open_work w WHERE w.stream = streams[s_stream[p]];
         END IF;

@@ -135,8 +135,8 @@ func (t *Table) Unclaim(instance, stream string) {
 	}
 }
 
-// Close ends the claim on a stream whose work was closed. Needs Order.
-func (t *Table) Close(stream string) {
+// End ends the claim on the stream, if there is one. Needs Order.
+func (t *Table) End(stream string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.claims, stream)
