@@ -20,20 +20,22 @@ type ResolveApproval struct {
 // ResolveApproval records the answer. The first one wins; a later one gets a
 // conflict. A yes puts the same run back before the workers, a no cancels it.
 func (x *Executor) ResolveApproval(ctx context.Context, m Meta, c ResolveApproval) (RunResult, error) {
-	s, err := x.runWithApproval(ctx, c.TaskID, c.ApprovalID)
-	if err != nil {
-		return RunResult{}, err
-	}
-	return retry(ctx, func() (RunResult, error) {
-		if err := x.outline(ctx, s); err != nil {
-			return RunResult{}, err
-		}
-		payloads, err := run.Resolve(s, c.ApprovalID, c.Decision, c.Note, c.Digest)
+	return once(ctx, x, m, x.recallRun(ctx), func() (RunResult, error) {
+		s, err := x.runWithApproval(ctx, c.TaskID, c.ApprovalID)
 		if err != nil {
 			return RunResult{}, err
 		}
-		done, err := x.Advance(ctx, m, s, payloads...)
-		return RunResult{RunID: s.ID, State: s, Position: done.Last}, err
+		return retry(ctx, func() (RunResult, error) {
+			if err := x.outline(ctx, s); err != nil {
+				return RunResult{}, err
+			}
+			payloads, err := run.Resolve(s, c.ApprovalID, c.Decision, c.Note, c.Digest)
+			if err != nil {
+				return RunResult{}, err
+			}
+			done, err := x.Advance(ctx, m, s, payloads...)
+			return RunResult{RunID: s.ID, State: s, Position: done.Last}, err
+		})
 	})
 }
 

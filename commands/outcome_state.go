@@ -27,16 +27,18 @@ func (x *Executor) StateOutcome(ctx context.Context, m Meta, c StateOutcome) (Ru
 		return RunResult{}, err
 	}
 	s := run.New(c.RunID)
-	return retry(ctx, func() (RunResult, error) {
-		if err := x.outline(ctx, &s); err != nil {
-			return RunResult{}, err
-		}
-		payloads, err := run.StateOutcome(&s, c.StepID, done, c.Note)
-		if err != nil {
-			return RunResult{}, err
-		}
-		appended, err := x.Advance(ctx, m, &s, payloads...)
-		return RunResult{RunID: c.RunID, State: &s, Position: appended.Last}, err
+	return once(ctx, x, m, x.recallRun(ctx), func() (RunResult, error) {
+		return retry(ctx, func() (RunResult, error) {
+			if err := x.outline(ctx, &s); err != nil {
+				return RunResult{}, err
+			}
+			payloads, err := run.StateOutcome(&s, c.StepID, done, c.Note)
+			if err != nil {
+				return RunResult{}, err
+			}
+			appended, err := x.Advance(ctx, m, &s, payloads...)
+			return RunResult{RunID: c.RunID, State: &s, Position: appended.Last}, err
+		})
 	})
 }
 

@@ -14,19 +14,21 @@ func (x *Executor) CancelRun(ctx context.Context, m Meta, taskID, runID, reason 
 		return RunResult{}, err
 	}
 	s := run.New(runID)
-	return retry(ctx, func() (RunResult, error) {
-		if err := x.outline(ctx, &s); err != nil {
-			return RunResult{}, err
-		}
-		if s.TaskID != taskID {
-			return RunResult{}, fault.NotFound("not_found", "task run not found")
-		}
-		payloads := run.Cancel(&s, reason)
-		if len(payloads) == 0 {
-			return RunResult{RunID: runID, State: &s}, nil
-		}
-		done, err := x.Advance(ctx, m, &s, payloads...)
-		return RunResult{RunID: runID, State: &s, Position: done.Last}, err
+	return once(ctx, x, m, x.recallRun(ctx), func() (RunResult, error) {
+		return retry(ctx, func() (RunResult, error) {
+			if err := x.outline(ctx, &s); err != nil {
+				return RunResult{}, err
+			}
+			if s.TaskID != taskID {
+				return RunResult{}, fault.NotFound("not_found", "task run not found")
+			}
+			payloads := run.Cancel(&s, reason)
+			if len(payloads) == 0 {
+				return RunResult{RunID: runID, State: &s}, nil
+			}
+			done, err := x.Advance(ctx, m, &s, payloads...)
+			return RunResult{RunID: runID, State: &s, Position: done.Last}, err
+		})
 	})
 }
 

@@ -38,37 +38,39 @@ type opening struct {
 // open opens a run in the one way in which runs are opened: the task's version
 // guards the number, the ceiling and that there is one open run.
 func (x *Executor) open(ctx context.Context, m Meta, taskID string, how func(task.State) (opening, error)) (RunResult, error) {
-	return retry(ctx, func() (RunResult, error) {
-		t, version, err := x.loadTask(ctx, taskID)
-		if err != nil {
-			return RunResult{}, err
-		}
-		if err := t.Visible(); err != nil {
-			return RunResult{}, err
-		}
-		o, err := how(t)
-		if err != nil {
-			return RunResult{}, err
-		}
-		opened, err := task.Open(t, ident.New("run"))
-		if err != nil {
-			return RunResult{}, err
-		}
-		changes := []event.Payload{opened}
-		if o.budget > t.BudgetMicroUSD {
-			t.BudgetMicroUSD = o.budget
-			changes = []event.Payload{task.BudgetRaised{MicroUSD: o.budget}, opened}
-		}
-		events := x.now(0, x.firstEvents(m, taskID, t, opened, o)...)
-		done, err := x.append(ctx, m,
-			part{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(events), events: events},
-			part{stream: TaskStream(taskID), expected: version, events: x.now(version, changes...)},
-		)
-		if err != nil {
-			return RunResult{}, err
-		}
-		s := run.Fold(opened.RunID, events)
-		return RunResult{RunID: opened.RunID, State: &s, Position: done.Last}, nil
+	return once(ctx, x, m, x.recallRun(ctx), func() (RunResult, error) {
+		return retry(ctx, func() (RunResult, error) {
+			t, version, err := x.loadTask(ctx, taskID)
+			if err != nil {
+				return RunResult{}, err
+			}
+			if err := t.Visible(); err != nil {
+				return RunResult{}, err
+			}
+			o, err := how(t)
+			if err != nil {
+				return RunResult{}, err
+			}
+			opened, err := task.Open(t, ident.New("run"))
+			if err != nil {
+				return RunResult{}, err
+			}
+			changes := []event.Payload{opened}
+			if o.budget > t.BudgetMicroUSD {
+				t.BudgetMicroUSD = o.budget
+				changes = []event.Payload{task.BudgetRaised{MicroUSD: o.budget}, opened}
+			}
+			events := x.now(0, x.firstEvents(m, taskID, t, opened, o)...)
+			done, err := x.append(ctx, m,
+				part{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(events), events: events},
+				part{stream: TaskStream(taskID), expected: version, events: x.now(version, changes...)},
+			)
+			if err != nil {
+				return RunResult{}, err
+			}
+			s := run.Fold(opened.RunID, events)
+			return RunResult{RunID: opened.RunID, State: &s, Position: done.Last}, nil
+		})
 	})
 }
 

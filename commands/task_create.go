@@ -23,15 +23,17 @@ func (x *Executor) CreateTask(ctx context.Context, m Meta, d task.Definition) (T
 	if err != nil {
 		return TaskResult{}, err
 	}
-	r := TaskResult{TaskID: ident.New("task")}
-	events := x.now(0, task.Created{Definition: d, RequestID: m.RequestID})
-	done, err := x.append(ctx, m, part{stream: TaskStream(r.TaskID), expected: eventstore.NoStream, events: events})
-	if err != nil {
-		return r, err
-	}
-	for _, e := range events {
-		r.State.Apply(e)
-	}
-	r.Position = done.Last
-	return r, nil
+	return once(ctx, x, m, x.recallTask(ctx), func() (TaskResult, error) {
+		r := TaskResult{TaskID: ident.New("task")}
+		events := x.now(0, task.Created{Definition: d, RequestID: m.RequestID})
+		done, err := x.append(ctx, m, part{stream: TaskStream(r.TaskID), expected: eventstore.NoStream, events: events})
+		if err != nil {
+			return r, err
+		}
+		for _, e := range events {
+			r.State.Apply(e)
+		}
+		r.Position = done.Last
+		return r, nil
+	})
 }

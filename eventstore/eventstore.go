@@ -119,6 +119,9 @@ type Store interface {
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]Record, error)
 	// ReadAll returns up to limit records after the given position, in order, dense.
 	ReadAll(ctx context.Context, after int64, limit int) ([]Record, error)
+	// Command returns where the batch of a command id stands, as its append did;
+	// ErrNotFound if no such batch was appended.
+	Command(ctx context.Context, id string) (Appended, error)
 	// Head returns the position of the newest record, 0 for an empty log.
 	Head(ctx context.Context) (int64, error)
 	// Wait returns once the head is beyond after, or with ctx's error.
