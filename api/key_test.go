@@ -22,6 +22,7 @@ func TestNamedRequests(t *testing.T) {
 	s.Talk(t, doubtRun)
 	step := s.Doubt(t, doubtRun)
 	gated := s.Task(t, map[string]any{"execution_kind": "shell", "shell_command": "true"})
+	s.Do(t, "POST", base+"/tasks/"+doubtTask+"/runs/"+doubtRun+"/cancel", nil)
 	s.StartRun(t, gated)
 	var approvals []apitest.Item
 	s.Do(t, "GET", base+"/tasks/"+gated+"/approvals", nil).Data(t, &approvals)

@@ -239,6 +239,7 @@ func TestStaleFollowing(t *testing.T) {
 	s.Talk(t, runID)
 	step := s.Doubt(t, runID)
 	runPath := base + "/tasks/" + id + "/runs/" + runID
+	s.Do(t, "POST", runPath+"/cancel", nil)
 	settled := s.Do(t, "POST", runPath+"/steps/"+step+"/settle", `{"outcome":"done"}`)
 	var shown struct {
 		apitest.Item
@@ -250,7 +251,6 @@ func TestStaleFollowing(t *testing.T) {
 	if settled.Data(t, &shown); shown.ID != step || shown.Index != 2 || shown.Kind != "tool" || shown.Status != "failed" || shown.Outcome != "unknown" {
 		t.Errorf("%s", settled.Body)
 	}
-	s.Do(t, "POST", runPath+"/cancel", nil)
 	resumed := s.Do(t, "POST", runPath+"/resume", `{"budget_micros_usd":900}`)
 	var next struct {
 		followed
