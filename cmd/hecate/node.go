@@ -121,7 +121,9 @@ func (n *node) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	n.pool = worker.New(n.workerConfig(executor, providers, settings, hostID))
+	workers := n.workerConfig(executor, providers, settings, hostID)
+	instrument(&workers)
+	n.pool = worker.New(workers)
 	n.progress = n.pool.Progress
 	if shared, ok := n.stores.log.(eventstore.SharedProgress); ok {
 		n.partials = newPartials(n.pool.Progress, shared, n.log)
