@@ -228,18 +228,13 @@ func TestOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// The server ends all sessions. Appends, waiting readers, leases and the worker's lock
-// find that out by themselves.
+// The server ends all sessions. Appends, waiting readers and leases find that out
+// by themselves.
 func TestSessionsEnd(t *testing.T) {
 	url := pgtest.URL(t)
 	s, other := mustOpen(t, url), mustOpen(t, url)
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
-	release, lost, err := s.LockWorker(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer release()
 	mustRegister(t, s, "w1")
 	for n := range int64(3) {
 		mustExec(t, url, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()`)
@@ -253,32 +248,9 @@ func TestSessionsEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	select {
-	case <-lost:
-	case <-ctx.Done():
-		t.Error("the worker's lock is gone and nobody says so")
-	}
 	if err := storetest.Follow(ctx, other, 3); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestLockWorker(t *testing.T) {
-	url := pgtest.URL(t)
-	a, b := mustOpen(t, url), mustOpen(t, url)
-	release, _, err := a.LockWorker(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := b.LockWorker(t.Context()); !errors.Is(err, eventstore.ErrInUse) {
-		t.Errorf("a second worker node: %v, want ErrInUse", err)
-	}
-	release()
-	release, _, err = b.LockWorker(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	release()
 }
 
 // An operator keeps the numbers of records that were archived from being given

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"hecate/eventstore"
 )
@@ -95,7 +96,7 @@ func (s *Store) lease(ctx context.Context, to []any, sql string, args ...any) er
 	if to == nil {
 		to = []any{nil}
 	}
-	if err = row.Scan(to...); lost(err) {
+	if err = row.Scan(to...); lost(err) && !pgconn.SafeToRetry(err) {
 		s.lost.add(sessionOf(conn.Conn()))
 	}
 	return err

@@ -29,6 +29,7 @@ func TestPlans(t *testing.T) {
 		{s.reader, s.sql.readStream, []any{"run-1", 90_000, 512}},
 		{s.reader, s.sql.blob, []any{"d"}},
 		{s.reader, s.sql.work, []any{900_000, 512}},
+		{s.leaser, s.sql.claimable, []any{900_000, 512}},
 		{s.reader, s.sql.head, nil},
 		{s.writer, s.sql.findEvent, []any{"run-1", id}},
 		{s.writer, s.sql.findAnswer, []any{"c"}},

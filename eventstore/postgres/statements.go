@@ -19,7 +19,7 @@ type statements struct {
 	findEvent, findAnswer           string
 	beginSession, endSession        string
 	awaitSession                    string
-	notify, listen, workerLock      string
+	notify, listen                  string
 
 	register, renew, release, claim, unclaim string
 	claimable, workers, workStats            string
@@ -55,9 +55,8 @@ func newStatements(prefix string) statements {
 		findEvent:  p(`SELECT position FROM hecate_log WHERE stream = $1 AND event_id = $2`),
 		findAnswer: p(`SELECT first, last FROM hecate_commands WHERE command_id = $1`),
 
-		notify:     p(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('hecate_log', $1)`),
-		listen:     p(`LISTEN hecate_log`),
-		workerLock: p(`SELECT pg_try_advisory_lock(hashtextextended('hecate_worker', 0))`),
+		notify: p(`SELECT set_config('synchronous_commit', 'off', true), pg_notify('hecate_log', $1)`),
+		listen: p(`LISTEN hecate_log`),
 
 		register: p(`SELECT hecate_register($1, $2, $3, $4)`),
 		renew: p(`UPDATE hecate_workers SET expires_at = clock_timestamp() + ttl
