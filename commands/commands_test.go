@@ -26,8 +26,14 @@ func newExecutor(t *testing.T, policies ...permission.Policy) *commands.Executor
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
+	x := executorOn(store)
+	x.Policies = policies
+	return x
+}
+
+func executorOn(store eventstore.Store) *commands.Executor {
 	return &commands.Executor{
-		Store: store, Clock: clock.System{}, Policies: policies, ModelCallsMax: 8,
+		Store: store, Clock: clock.System{}, ModelCallsMax: 8,
 		NewID:   func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		NewSalt: func() (s [16]byte) { rand.Read(s[:]); return s },
 	}
@@ -237,22 +243,6 @@ func TestCallersCannotSpeakInTheRuntimesName(t *testing.T) {
 	}
 	if after := types(t, x, commands.RunStream(r.RunID)); len(after) != len(before) {
 		t.Errorf("the run's own stream grew: %v", after)
-	}
-}
-
-func TestARepeatedCommandChangesNothing(t *testing.T) {
-	x := newExecutor(t)
-	m := commands.Meta{CommandID: "cmd-1"}
-	first, err := x.CreateTask(t.Context(), m, agent())
-	if err != nil {
-		t.Fatal(err)
-	}
-	again, err := x.CreateTask(t.Context(), m, agent())
-	if err != nil || again.Position != first.Position {
-		t.Fatalf("the second time: position %d, %v; the first: %d", again.Position, err, first.Position)
-	}
-	if head, _ := x.Store.Head(t.Context()); head != first.Position {
-		t.Fatalf("the log grew to %d", head)
 	}
 }
 
