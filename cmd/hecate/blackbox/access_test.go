@@ -121,11 +121,11 @@ func TestSecondProcessOnTheSameDataIsRefused(t *testing.T) {
 	first.start(t) // what a killed process held does not last
 }
 
-// A server that is asked to end does so soon, takes its commands along, and its
-// runs go on with the next one.
+// A server that is asked to end does so in its time, takes along the commands that
+// take longer, and its runs go on with the next one.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
-	s := serve(t)
+	s := serve(t, "HECATE_SHUTDOWN_TIMEOUT=3s")
 	equal(t, "exit code of an idle server", s.terminate(t), 0)
 	s.start(t)
 

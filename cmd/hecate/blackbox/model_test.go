@@ -5,6 +5,8 @@ package blackbox_test
 import (
 	"encoding/json"
 	"fmt"
+	"net"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,6 +26,7 @@ type reply = scripted.Reply
 type fakeModel struct {
 	url  string
 	stop func()
+	busy atomic.Int64 // requests that are being answered
 
 	mu            sync.Mutex
 	conversations map[string]*conversation
@@ -55,9 +58,18 @@ func startModel() (*fakeModel, error) {
 	m := &fakeModel{conversations: map[string]*conversation{}}
 	s := scripted.New(scripted.Script{Func: m.answer})
 	s.Models = []string{modelName}
-	var err error
-	m.url, m.stop, err = s.Start("127.0.0.1:0")
-	return m, err
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.busy.Add(1)
+		defer m.busy.Add(-1)
+		s.ServeHTTP(w, r)
+	})}
+	go func() { _ = server.Serve(ln) }() // ends with stop
+	m.url, m.stop = "http://"+ln.Addr().String(), func() { _ = server.Close() }
+	return m, nil
 }
 
 // script prepares the answers of a new conversation, in order. A request beyond

@@ -34,18 +34,3 @@ func TestPostgresApprovals(t *testing.T) {
 	t.Parallel()
 	crashWhileAnApprovalWaits(t, serve(t, append(onPostgres(pgtest.URL(t)), "HECATE_TASK_APPROVAL_POLICIES=UNSET")...))
 }
-
-// A second process serves the same log, and takes over the work when the first dies.
-func TestPostgresTakeover(t *testing.T) {
-	t.Parallel()
-	url := pgtest.URL(t)
-	first := serve(t, onPostgres(url)...)
-	second := serve(t, append(onPostgres(url), "PROVIDER_FAKE_BASE_URL="+first.model.url)...)
-	r, c := first.agentRun(t, []reply{{Hang: true}, says("done")})
-	c.awaitRequests(t, 1)
-	there := run{second, r.task, r.id}
-	equal(t, "seen by the other process", there.becomes(t, "running").str("id"), r.id)
-	first.kill()
-	there.becomes(t, "completed")
-	equal(t, "requests", c.count(), 2)
-}

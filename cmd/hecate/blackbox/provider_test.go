@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 )
 
@@ -37,12 +38,18 @@ data: {"type":"error","error":{"type":"overloaded_error","message":"Too much to 
 
 `
 
+// provider configures a further provider: the model's server under another name.
+func provider(name, models string) []string {
+	p := "PROVIDER_" + strings.ToUpper(name)
+	return []string{p + "_BASE_URL=MODEL", p + "_API_KEY=dummy", p + "_KIND=local", p + "_MODELS=" + models, p + "_PRECONFIGURED=1"}
+}
+
 // An answer that breaks off is no answer: the run fails and runs nothing of it.
 func TestAnswersThatBreakOff(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "HECATE_BACKEND=memory", "HECATE_PROVIDER_RETRY_BACKOFF=1ms",
+	s := serve(t, append(provider("limited", modelName), "HECATE_BACKEND=memory",
 		"PROVIDER_ANTHROPIC_BASE_URL=MODEL", "PROVIDER_ANTHROPIC_API_KEY=dummy", "PROVIDER_ANTHROPIC_KIND=cloud",
-		"PROVIDER_ANTHROPIC_MODELS="+modelName, "PROVIDER_ANTHROPIC_PRECONFIGURED=1")
+		"PROVIDER_ANTHROPIC_MODELS="+modelName, "PROVIDER_ANTHROPIC_PRECONFIGURED=1")...)
 	call := `{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"file_write","arguments":"{\"path\":\"a.go\",\"content\":\"x\"}"}}]}`
 	for name, c := range map[string]struct {
 		provider string
@@ -57,7 +64,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 		"error event":         {"anthropic", reply{Stream: []byte(anthropicCut)}, "Too much to do"},
 		"refused":             {"fake", reply{HTTP: 400, Body: []byte(`{"error":{"message":"bad request shape","type":"invalid_request_error"}}`)}, "bad request shape"},
 		"not allowed":         {"fake", reply{HTTP: 401, Body: []byte(`{"error":{"message":"wrong key"}}`)}, "wrong key"},
-		"rate limit for long": {"fake", reply{HTTP: 429, Headers: map[string]string{"Retry-After": "7200"}, Body: []byte(`{"error":{"message":"slow down"}}`)}, "slow down"},
+		"rate limit for long": {"limited", reply{HTTP: 429, Headers: map[string]string{"Retry-After": "7200"}, Body: []byte(`{"error":{"message":"slow down"}}`)}, "slow down"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -86,8 +93,7 @@ func TestAnswersThatBreakOff(t *testing.T) {
 // A provider that cannot be reached, or that nobody knows, fails the run; the server is well.
 func TestProvidersThatAreNotThere(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "HECATE_BACKEND=memory", "HECATE_PROVIDER_RETRY_BACKOFF=1ms", "PROVIDER_GONE_BASE_URL=http://"+freePort(),
-		"PROVIDER_GONE_API_KEY=dummy", "PROVIDER_GONE_KIND=local", "PROVIDER_GONE_MODELS=m", "PROVIDER_GONE_PRECONFIGURED=1")
+	s := serve(t, append(provider("gone", "m"), "HECATE_BACKEND=memory", "PROVIDER_GONE_BASE_URL=http://"+freePort())...)
 	for _, provider := range []string{"gone", "unheard-of"} {
 		r := s.begin(t, agent(s.model.script(), args{"requested_provider": provider, "requested_model": "m"}))
 		want{"last_error": present, "model_call_count": 0}.check(t, provider, r.becomes(t, "failed"))

@@ -15,10 +15,13 @@ import (
 
 // notFromReadModels are the GETs of the document that no rebuild can change, and why.
 var notFromReadModels = map[string]string{
-	"/healthz":                  "says the time",
-	api + "/whoami":             "says who asks",
-	api + "/system/projections": "says how far each read model is",
-	api + "/events/stream":      "never ends; its events come from the log",
+	"/healthz":                                    "says the time",
+	api + "/whoami":                               "says who asks",
+	api + "/system/projections":                   "says how far each read model is",
+	api + "/system/stats":                         "says the time, and which processes are alive",
+	api + "/providers/status":                     "says what this process knows of the providers",
+	api + "/providers/history":                    "says what this process has seen of the providers",
+	api + "/events/stream":                        "never ends; its events come from the log",
 	api + "/tasks/{task_id}/runs/{run_id}/stream": "its last frames are the answers that are compared here one by one",
 }
 

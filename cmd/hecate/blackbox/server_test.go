@@ -50,15 +50,20 @@ func freePort() string {
 	}
 }
 
-// prepare makes a server that is not started yet. NAME=VALUE pairs win over the
-// settings that all servers share; the last of a name counts.
+// prepare makes a server that is not started yet, with a model of its own.
 func prepare(env ...string) (*server, error) {
-	dir := filepath.Join(root, fmt.Sprintf("s%d", servers.Add(1)))
-	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o755); err != nil {
-		return nil, err
-	}
 	model, err := startModel()
 	if err != nil {
+		return nil, err
+	}
+	return prepareWith(model, env...)
+}
+
+// prepareWith makes a server that is not started yet. NAME=VALUE pairs win over the
+// settings that all servers share; the last of a name counts.
+func prepareWith(model *fakeModel, env ...string) (*server, error) {
+	dir := filepath.Join(root, fmt.Sprintf("s%d", servers.Add(1)))
+	if err := os.MkdirAll(filepath.Join(dir, "tmp"), 0o755); err != nil {
 		return nil, err
 	}
 	addr := freePort()
@@ -80,6 +85,8 @@ func prepare(env ...string) (*server, error) {
 		"PROVIDER_FAKE_KIND=local",
 		"PROVIDER_FAKE_MODELS=" + modelName,
 		"PROVIDER_FAKE_PRECONFIGURED=1",
+		"HECATE_PROVIDER_MAX_ATTEMPTS=1",
+		"HECATE_PROVIDER_HEALTH_FAILURE_THRESHOLD=1000000", // many tests share a provider and make it fail
 	}, env)
 	return s, nil
 }
