@@ -77,7 +77,7 @@ func (p *Pool) attempt(ctx, stopping context.Context, t *tenure, id string) (err
 	if err := a.fold(ctx, id); err != nil {
 		return ignore(ctx, err)
 	}
-	mine, err := a.claim(ctx)
+	mine, err := a.claim(ctx, stopping)
 	if err != nil || !mine {
 		return err
 	}
@@ -85,8 +85,10 @@ func (p *Pool) attempt(ctx, stopping context.Context, t *tenure, id string) (err
 	return a.loop(ctx)
 }
 
-// claim takes the run for this process; false if there is nothing to do for it here.
-func (a *attempt) claim(ctx context.Context) (bool, error) {
+// claim takes the run for this process; false if there is nothing to do for it here,
+// or not yet. A run that waits for something is looked at again while the pool takes
+// runs, which it does until stopping ends.
+func (a *attempt) claim(ctx, stopping context.Context) (bool, error) {
 	s := a.s
 	switch {
 	case s.Status.Terminal() || s.Status == run.StatusAwaitingApproval:
@@ -94,9 +96,9 @@ func (a *attempt) claim(ctx context.Context) (bool, error) {
 	case !a.places.reach(s.Reach):
 		return false, a.cannotReach(ctx, s)
 	case !a.settled(s.Source):
-		a.offerLater(ctx, s.ID, drainLook)
+		a.offerLater(a.stopping, s.ID, drainLook)
 		return false, nil
-	case a.letOthers(ctx, s):
+	case a.letOthers(a.stopping, s):
 		return false, nil
 	}
 	epoch, err := a.Store.Claim(ctx, a.t.instance, commands.RunStream(s.ID), a.ClaimsMax)
