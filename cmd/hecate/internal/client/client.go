@@ -1,5 +1,6 @@
 // Package client speaks the HTTP contract of a Hecate server, as far as the
-// command line needs it: tasks, runs, approvals, artifacts and the event feed.
+// command line needs it: tasks, runs and their calls, approvals, artifacts, the
+// event feed, usage, providers and the server itself.
 package client
 
 import (

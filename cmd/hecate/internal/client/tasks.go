@@ -41,6 +41,14 @@ func (c *Client) Task(ctx context.Context, task string) (Task, error) {
 	return out, err
 }
 
+// TaskNow returns one task, with a position of the log that is not behind it: what is
+// asked for afterwards happens behind that position. 0 if the server does not say.
+func (c *Client) TaskNow(ctx context.Context, task string) (Task, int64, error) {
+	var out Task
+	position, err := c.call(ctx, http.MethodGet, "/tasks/"+url.PathEscape(task), nil, &out)
+	return out, position, err
+}
+
 // Runs lists a task's runs, newest first.
 func (c *Client) Runs(ctx context.Context, task string) ([]Run, error) {
 	var out []Run
@@ -51,28 +59,28 @@ func (c *Client) Runs(ctx context.Context, task string) ([]Run, error) {
 // Run returns one run.
 func (c *Client) Run(ctx context.Context, task, run string) (Run, error) {
 	var out Run
-	_, err := c.call(ctx, http.MethodGet, runPath(task, run), nil, &out)
+	_, err := c.call(ctx, http.MethodGet, RunPath(task, run), nil, &out)
 	return out, err
 }
 
 // CancelRun stops a run for good. On one that has ended it changes nothing.
 func (c *Client) CancelRun(ctx context.Context, task, run, reason string) (Run, error) {
 	var out Run
-	_, err := c.call(ctx, http.MethodPost, runPath(task, run)+"/cancel", map[string]string{"reason": reason}, &out)
+	_, err := c.call(ctx, http.MethodPost, RunPath(task, run)+"/cancel", map[string]string{"reason": reason}, &out)
 	return out, err
 }
 
 // Artifacts lists what a run left behind, newest first.
 func (c *Client) Artifacts(ctx context.Context, task, run string) ([]Artifact, error) {
 	var out []Artifact
-	_, err := c.call(ctx, http.MethodGet, runPath(task, run)+"/artifacts", nil, &out)
+	_, err := c.call(ctx, http.MethodGet, RunPath(task, run)+"/artifacts", nil, &out)
 	return out, err
 }
 
 // Patches lists a run's file changes, newest first.
 func (c *Client) Patches(ctx context.Context, task, run string) ([]Patch, error) {
 	var out []Patch
-	_, err := c.call(ctx, http.MethodGet, runPath(task, run)+"/patches", nil, &out)
+	_, err := c.call(ctx, http.MethodGet, RunPath(task, run)+"/patches", nil, &out)
 	return out, err
 }
 
@@ -104,7 +112,7 @@ func (c *Client) Resolve(ctx context.Context, task, approval string, a Answer) (
 // The end is an empty page.
 func (c *Client) RunEvents(ctx context.Context, task, run string, after int64) ([]Event, error) {
 	var out []Event
-	_, err := c.call(ctx, http.MethodGet, runPath(task, run)+"/events?after_sequence="+strconv.FormatInt(after, 10), nil, &out)
+	_, err := c.call(ctx, http.MethodGet, RunPath(task, run)+"/events?after_sequence="+strconv.FormatInt(after, 10), nil, &out)
 	return out, err
 }
 
@@ -126,7 +134,8 @@ func (c *Client) RebuildProjections(ctx context.Context, name string) ([]Project
 	return out, err
 }
 
-func runPath(task, run string) string {
+// RunPath is where a run stands.
+func RunPath(task, run string) string {
 	return "/tasks/" + url.PathEscape(task) + "/runs/" + url.PathEscape(run)
 }
 

@@ -7,27 +7,35 @@ import (
 
 // Task is what somebody wants done.
 type Task struct {
-	ID               string     `json:"id"`
-	Title            string     `json:"title"`
-	Prompt           string     `json:"prompt"`
-	Status           string     `json:"status"` // not_started, or the status of the latest run
-	ExecutionKind    string     `json:"execution_kind"`
-	WorkspaceMode    string     `json:"workspace_mode"`
-	WorkingDirectory string     `json:"working_directory"`
-	ShellCommand     string     `json:"shell_command"` // what a task without a model does: one of
-	GitCommand       string     `json:"git_command"`   // these, or the file
-	FileOperation    string     `json:"file_operation"`
-	FilePath         string     `json:"file_path"`
-	FileContent      string     `json:"file_content"`
-	RequestedModel   string     `json:"requested_model"`
-	LatestRunID      string     `json:"latest_run_id"`
-	LatestModel      string     `json:"latest_model"`
-	LatestProvider   string     `json:"latest_provider"`
-	PendingApprovals int        `json:"pending_approval_count"`
-	BudgetMicroUSD   int64      `json:"budget_micros_usd"`
-	LastError        string     `json:"last_error"`
-	CreatedAt        *time.Time `json:"created_at"`
-	UpdatedAt        *time.Time `json:"updated_at"`
+	ID                string     `json:"id"`
+	Title             string     `json:"title"`
+	Prompt            string     `json:"prompt"`
+	Status            string     `json:"status"` // not_started, or the status of the latest run
+	ExecutionKind     string     `json:"execution_kind"`
+	WorkspaceMode     string     `json:"workspace_mode"`
+	WorkingDirectory  string     `json:"working_directory"`
+	ShellCommand      string     `json:"shell_command"` // what a task without a model does: one of
+	GitCommand        string     `json:"git_command"`   // these, or the file
+	FileOperation     string     `json:"file_operation"`
+	FilePath          string     `json:"file_path"`
+	FileContent       string     `json:"file_content"`
+	SystemPrompt      string     `json:"system_prompt"`
+	Repo              string     `json:"repo"`
+	BaseBranch        string     `json:"base_branch"`
+	AllowedRoot       string     `json:"sandbox_allowed_root"`
+	ReadOnly          bool       `json:"sandbox_read_only"`
+	Network           bool       `json:"sandbox_network"`
+	TimeoutMS         int64      `json:"timeout_ms"` // of each command
+	RequestedModel    string     `json:"requested_model"`
+	RequestedProvider string     `json:"requested_provider"`
+	LatestRunID       string     `json:"latest_run_id"`
+	LatestModel       string     `json:"latest_model"`
+	LatestProvider    string     `json:"latest_provider"`
+	PendingApprovals  int        `json:"pending_approval_count"`
+	BudgetMicroUSD    int64      `json:"budget_micros_usd"`
+	LastError         string     `json:"last_error"`
+	CreatedAt         *time.Time `json:"created_at"`
+	UpdatedAt         *time.Time `json:"updated_at"`
 }
 
 // NewTask is what a task is created from.
@@ -57,6 +65,18 @@ type Run struct {
 	LastError      string     `json:"last_error"`
 	StartedAt      *time.Time `json:"started_at"`
 	FinishedAt     *time.Time `json:"finished_at"`
+	ResumedFrom    string     `json:"resumed_from_run_id"`     // the earlier run that this one follows
+	ResumeKind     string     `json:"resume_kind"`             // retry, resume, continue or branch
+	SourceIndex    int64      `json:"source_model_call_index"` // of a branch: the call that is made again
+	PriorMicroUSD  int64      `json:"prior_cost_micros_usd"`   // of the runs that this one goes on from
+	Warnings       []Warning  `json:"warnings"`
+	WaitingReason  string     `json:"waiting_reason"` // workspace_unreachable, or ""
+}
+
+// Warning is something that an operator should know about a run.
+type Warning struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
 }
 
 // Known reports whether the run's cost is all that it cost.
