@@ -96,9 +96,9 @@ func (a *attempt) claim(ctx, stopping context.Context) (bool, error) {
 	case !a.places.reach(s.Reach):
 		return false, a.cannotReach(ctx, s)
 	case !a.settled(s.Source):
-		a.offerLater(a.stopping, s.ID, drainLook)
+		a.offerLater(stopping, s.ID, drainLook)
 		return false, nil
-	case a.letOthers(a.stopping, s):
+	case a.letOthers(stopping, s):
 		return false, nil
 	}
 	epoch, err := a.Store.Claim(ctx, a.t.instance, commands.RunStream(s.ID), a.ClaimsMax)

@@ -64,7 +64,7 @@ func sourceMissing(s *run.State) bool {
 const courtesy = 2 * time.Second
 
 // letOthers leaves a run to other nodes for a moment, once, if its source is not here.
-func (p *Pool) letOthers(stopping <-chan struct{}, s *run.State) bool {
+func (p *Pool) letOthers(ctx context.Context, s *run.State) bool {
 	if p.LeaseTTL == 0 || !sourceMissing(s) {
 		return false
 	}
@@ -76,7 +76,7 @@ func (p *Pool) letOthers(stopping <-chan struct{}, s *run.State) bool {
 	}
 	p.mu.Unlock()
 	if !before {
-		p.offerLater(stopping, s.ID, courtesy)
+		p.offerLater(ctx, s.ID, courtesy)
 	}
 	return !before
 }

@@ -135,13 +135,11 @@ func (p *Pool) offer(stream string) {
 	p.signal()
 }
 
-// offerLater queues a run after a while, unless the pool stops before. The timer
-// outlives nothing: a pool that has stopped takes no runs.
-func (p *Pool) offerLater(stopping <-chan struct{}, id string, wait time.Duration) {
+// offerLater queues a run after a while. The timer outlives nothing: a pool that has
+// stopped takes no runs.
+func (p *Pool) offerLater(ctx context.Context, id string, wait time.Duration) {
 	time.AfterFunc(wait, func() {
-		select {
-		case <-stopping:
-		default:
+		if ctx.Err() == nil {
 			p.offer("run-" + id)
 		}
 	})
@@ -243,7 +241,7 @@ func (p *Pool) release(ctx context.Context, id string, err error) {
 	p.mu.Unlock()
 	switch {
 	case err != nil:
-		p.offerLater(ctx.Done(), id, retryAfter)
+		p.offerLater(ctx, id, retryAfter)
 	case again:
 		p.offer("run-" + id)
 	}
