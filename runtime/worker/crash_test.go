@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -17,23 +18,70 @@ import (
 	"hecate/runtime/model/scripted"
 )
 
-// dying is a log whose process dies after a number of appends: what was appended
-// is durable, and nothing more is written.
+// dying is a log whose process dies: what was appended until then is durable, and
+// nothing more is written, neither events nor leases.
 type dying struct {
 	eventstore.Store
-	left atomic.Int64
+	last func(eventstore.Batch) bool // whether the process dies after this append
+	gone atomic.Bool
 	dead chan struct{}
+	once sync.Once
+}
+
+// newDying makes a process that dies right after the append.
+func newDying(log eventstore.Store, last func(eventstore.Batch) bool) *dying {
+	return &dying{Store: log, last: last, dead: make(chan struct{})}
+}
+
+// after is the nth append, from 1; with 0 the process dies before the first.
+func after(n int64) func(eventstore.Batch) bool {
+	var done atomic.Int64
+	return func(eventstore.Batch) bool { return done.Add(1) >= n }
+}
+
+func (d *dying) die() {
+	d.gone.Store(true)
+	d.once.Do(func() { close(d.dead) })
 }
 
 func (d *dying) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appended, error) {
-	switch n := d.left.Add(-1); {
-	case n == -1:
-		close(d.dead)
-		fallthrough
-	case n < 0:
+	if d.gone.Load() {
 		return eventstore.Appended{}, eventstore.ErrClosed
 	}
-	return d.Store.Append(ctx, b)
+	done, err := d.Store.Append(ctx, b)
+	if err == nil && d.last(b) {
+		d.die()
+		return eventstore.Appended{}, eventstore.ErrClosed // the answer gets nowhere
+	}
+	return done, err
+}
+
+func (d *dying) Claim(ctx context.Context, instance, stream string, claimsMax int) (int64, error) {
+	if d.gone.Load() {
+		return 0, eventstore.ErrClosed
+	}
+	return d.Store.Claim(ctx, instance, stream, claimsMax)
+}
+
+func (d *dying) Renew(ctx context.Context, instance string) error {
+	if d.gone.Load() {
+		return eventstore.ErrClosed
+	}
+	return d.Store.Renew(ctx, instance)
+}
+
+func (d *dying) Release(ctx context.Context, instance string) error {
+	if d.gone.Load() {
+		return eventstore.ErrClosed
+	}
+	return d.Store.Release(ctx, instance)
+}
+
+func (d *dying) Unclaim(ctx context.Context, instance, stream string) error {
+	if d.gone.Load() {
+		return eventstore.ErrClosed
+	}
+	return d.Store.Unclaim(ctx, instance, stream)
 }
 
 // The worker dies after every single append in turn; a second one finishes the
@@ -64,11 +112,11 @@ func crashAt(t *testing.T, point int64) (died bool) {
 	}})
 	r := n.start(task.Definition{Prompt: event("go")})
 
-	d := &dying{Store: n.store, dead: make(chan struct{})}
-	d.left.Store(point)
-	first := n.executor
-	first.Store = d
-	stop := n.run(first)
+	d := newDying(n.store, after(point))
+	if point == 0 {
+		d.die()
+	}
+	stop := n.run(n.on(d))
 	ended := n.ended(r.RunID)
 	select {
 	case <-d.dead:
@@ -78,7 +126,7 @@ func crashAt(t *testing.T, point int64) (died bool) {
 	stop()
 	if died {
 		defer n.run(n.executor)()
-		<-ended
+		await(t, "the run's end", ended)
 	}
 	n.checkHistory(r.RunID)
 	marker, err := os.ReadFile(filepath.Join(n.source, "marker"))
