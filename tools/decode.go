@@ -50,10 +50,13 @@ func decode(args json.RawMessage, known []argument, v any) error {
 func checkJSON(data []byte) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	if err := checkValue(d, 0); err != nil {
-		if errors.Is(err, io.EOF) {
-			return io.ErrUnexpectedEOF
-		}
+	var syntax *json.SyntaxError
+	switch err := checkValue(d, 0); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("not valid JSON: the text ends too early")
+	case errors.As(err, &syntax):
+		return fmt.Errorf("not valid JSON: %w", err)
+	case err != nil:
 		return err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
