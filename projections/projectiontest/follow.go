@@ -67,7 +67,7 @@ func (s *Story) Follow(kind run.SourceKind, index int64, reason string, inherite
 
 // Begin lets a worker take the queued run, as the domain says that it goes on.
 func (s *Story) Begin(r run.Rules) {
-	begin := run.Next(s.State(), r).(run.Begin) //nolint:errcheck // a panic fails the test
+	begin := run.Next(s.State(), r).(run.Begin)
 	s.Run(
 		run.Claimed{NodeID: "node_a", Instance: "instance_1", Epoch: s.version, Reach: "place_1", LeaseMS: 30_000},
 		run.Started{Kind: run.Orchestrator, WorkspaceID: "workspace_" + s.TaskID, WorkspacePath: "/ws/" + s.TaskID, WorkerID: "w2", Resume: begin.Resume},
@@ -85,7 +85,7 @@ func (s *Story) Cancel(reason string) {
 
 // AskPerson adds the request for what the rules do not let go.
 func (s *Story) AskPerson(r run.Rules) {
-	ask := run.Next(s.State(), r).(run.Ask) //nolint:errcheck // a panic fails the test
+	ask := run.Next(s.State(), r).(run.Ask)
 	s.Run(s.State().RequestApproval(ask, []string{"details withheld"}, true)...)
 	s.steps++
 }
@@ -102,7 +102,7 @@ func (s *Story) Approve(r run.Rules) {
 
 // Unknown settles a call whose result nobody has.
 func (s *Story) Unknown(r run.Rules) (step string) {
-	i := run.Next(s.State(), r).(run.SettleUnknown).Intent //nolint:errcheck // a panic fails the test
+	i := run.Next(s.State(), r).(run.SettleUnknown).Intent
 	step = i.StepID
 	if step == "" {
 		step = s.Step()
@@ -139,5 +139,5 @@ func (s *Story) Outcome(step string, done bool, note string) {
 
 // Tell adds what the model is told before its next call.
 func (s *Story) Tell(r run.Rules) {
-	s.Run(run.ConversationSeeded{Messages: run.Next(s.State(), r).(run.Tell).Messages}) //nolint:errcheck // a panic fails the test
+	s.Run(run.ConversationSeeded{Messages: run.Next(s.State(), r).(run.Tell).Messages})
 }

@@ -134,3 +134,55 @@ func BenchmarkSnapshot(b *testing.B) {
 		})
 	}
 }
+
+// Counting the runs that are open while 10,000 of them wait for a person and as many
+// have ended.
+func BenchmarkRunStats(b *testing.B) {
+	log := projectiontest.New(b)
+	var facts []projectiontest.Fact
+	for i := range 10_000 {
+		facts = append(facts, parked(fmt.Sprintf("parked%d", i)).Facts...)
+		ended := parked(fmt.Sprintf("ended%d", i))
+		ended.Cancel("")
+		facts = append(facts, ended.Facts...)
+	}
+	log.AddAll(facts)
+	_, v := project(b, log, file(b, filepath.Join(b.TempDir(), "read.db")))
+	for b.Loop() {
+		s, err := v.RunStats(context.Background(), projectiontest.Start)
+		if err != nil || s.AwaitingApproval != 10_000 {
+			b.Fatalf("%+v, %v", s, err)
+		}
+	}
+}
+
+func parked(name string) *projectiontest.Story {
+	s := projectiontest.NewStory(name, run.KindShell)
+	s.Facts = s.Facts[:3]
+	s.Run(run.AwaitingApproval{Status: run.StatusAwaitingApproval})
+	return s
+}
+
+// The conversation of a run that 300 others precede, each with a prompt and an answer.
+func BenchmarkInheritedConversation(b *testing.B) {
+	log := projectiontest.New(b)
+	s := projectiontest.NewStory("chat", run.KindAgentLoop)
+	s.Seed("hello")
+	s.Ask(1, "Hello.", "stop")
+	for range 300 {
+		c, err := s.State().Continue("and now?")
+		if err != nil {
+			b.Fatal(err)
+		}
+		s.Follow(run.SourceContinue, 0, "", c)
+		s.Ask(1, "This and that.", "stop")
+	}
+	log.AddAll(s.Facts)
+	_, v := project(b, log, file(b, filepath.Join(b.TempDir(), "read.db")))
+	for b.Loop() {
+		m, err := v.Conversation(context.Background(), s.TaskID, s.RunID)
+		if err != nil || len(m) != 603 {
+			b.Fatalf("%d messages, %v", len(m), err)
+		}
+	}
+}

@@ -112,9 +112,9 @@ func (w *world) step() bool {
 	case run.Abandon:
 		w.add(run.ModelCallAbandoned{ModelCallIndex: e.Call.Index, StepID: e.Call.StepID})
 	case run.Tell:
-		w.add(run.ConversationSeeded{Messages: e.Messages})
+		w.add(run.ConversationSeeded(e))
 	case run.Warn:
-		w.add(run.Warned{Code: e.Code, Message: e.Message})
+		w.add(run.Warned(e))
 	case run.CallModel:
 		w.ask(e.Index)
 	case run.Ask:

@@ -64,8 +64,15 @@ func askAll(t *testing.T, v *usage.Views) string {
 		Events    []projections.UsageEvent
 	}
 	for _, q := range [][3]string{
-		{"", "", ""}, {"provider", "acme", ""}, {"provider", "other", ""}, {"provider", "", ""}, {"provider", "nobody", ""}, {"nonsense", "acme", ""},
-		{"global", "", "global:provider:acme"}, {"", "", "global"}, {"", "", "team"},
+		{"", "", ""},
+		{"provider", "acme", ""},
+		{"provider", "other", ""},
+		{"provider", "", ""},
+		{"provider", "nobody", ""},
+		{"nonsense", "acme", ""},
+		{"global", "", "global:provider:acme"},
+		{"", "", "global"},
+		{"", "", "team"},
 	} {
 		s, err := v.Summary(t.Context(), q[0], q[1], q[2])
 		if err != nil {
