@@ -93,8 +93,12 @@ type ModelCallFailed struct {
 	Kind           string     `json:"kind"` // a model.ErrorKind, or routing
 	Message        string     `json:"message"`
 	Retryable      bool       `json:"retryable"`
+	Begun          bool       `json:"begun,omitempty"` // some of an answer had arrived, be it text or calls
 	Partial        event.Text `json:"partial,omitzero"`
 }
+
+// MayCost reports whether the provider may charge for the call although it failed.
+func (e ModelCallFailed) MayCost() bool { return e.Begun || e.Partial.Len() > 0 }
 
 // EventType names the event on the wire.
 func (ModelCallFailed) EventType() string { return "model.call.failed" }

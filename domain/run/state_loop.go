@@ -25,7 +25,7 @@ func (s *State) applyLoop(e event.Event) {
 	case ModelCallCompleted:
 		s.account(p)
 	case ModelCallFailed:
-		if p.Partial.Len() > 0 { // a provider may charge for what it sent
+		if p.MayCost() {
 			s.loseCost()
 		}
 		s.InFlight, s.Failure = nil, &p

@@ -73,7 +73,7 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 	case run.ModelCallCompleted:
 		return f.completed(ctx, tx, call{fact: fact, runID: id, account: a}, p)
 	case run.ModelCallFailed:
-		if p.Partial.Len() == 0 {
+		if !p.MayCost() {
 			return nil // nothing came, so nothing is charged
 		}
 		return f.add(ctx, tx, call{fact: fact, runID: id, account: a, detail: detailFailed})

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"hecate/commands"
+	domainevent "hecate/domain/event"
 	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/domain/task"
@@ -37,6 +38,26 @@ func newDying(log eventstore.Store, last func(eventstore.Batch) bool) *dying {
 func after(n int64) func(eventstore.Batch) bool {
 	var done atomic.Int64
 	return func(eventstore.Batch) bool { return done.Add(1) >= n }
+}
+
+// appends is the first append that holds an event of the type; is may say which one.
+func appends[P domainevent.Payload](is ...func(P) bool) func(eventstore.Batch) bool {
+	return func(b eventstore.Batch) bool {
+		for _, s := range b.Streams {
+			for _, e := range s.Events {
+				decoded, err := domainevent.Decode(e.Type, e.Schema, e.Data, nil)
+				if p, ok := decoded.(P); err == nil && ok && (len(is) == 0 || is[0](p)) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+}
+
+// afterIntentOf is the append that says that a call is about to be dispatched.
+func afterIntentOf(call string) func(eventstore.Batch) bool {
+	return appends(func(i run.DispatchIntended) bool { return i.ToolCallID == call })
 }
 
 func (d *dying) die() {

@@ -6,12 +6,10 @@ import (
 	"testing"
 
 	"hecate/commands"
-	domainevent "hecate/domain/event"
 	"hecate/domain/fault"
 	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/domain/task"
-	"hecate/eventstore"
 	"hecate/runtime/model/scripted"
 	"hecate/tools"
 )
@@ -269,20 +267,5 @@ func refused(t *testing.T, n *node, way string, r commands.RunResult) {
 	}
 	if _, is := fault.Of(err); !is {
 		t.Errorf("%s gives %v", way, err)
-	}
-}
-
-// afterIntentOf is the append that says that a call is about to be dispatched.
-func afterIntentOf(call string) func(eventstore.Batch) bool {
-	return func(b eventstore.Batch) bool {
-		for _, s := range b.Streams {
-			for _, e := range s.Events {
-				p, err := domainevent.Decode(e.Type, e.Schema, e.Data, nil)
-				if i, is := p.(run.DispatchIntended); err == nil && is && i.ToolCallID == call {
-					return true
-				}
-			}
-		}
-		return false
 	}
 }

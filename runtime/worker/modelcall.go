@@ -197,7 +197,7 @@ func (a *attempt) failure(index int64, err error) run.ModelCallFailed {
 	f := run.ModelCallFailed{ModelCallIndex: index, StepID: a.s.InFlight.StepID, Kind: string(model.UpstreamError), Message: err.Error()}
 	var e *model.Error
 	if errors.As(err, &e) {
-		f.Kind, f.Retryable, f.Partial = string(e.Kind), e.Retryable, event.NewText(e.Partial)
+		f.Kind, f.Retryable, f.Begun, f.Partial = string(e.Kind), e.Retryable, e.Begun, event.NewText(e.Partial)
 	}
 	return f
 }
