@@ -36,11 +36,11 @@ func (c approvalsCommand) Run(a *app) error {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		q, bundle, err := questionOf(ctx, server, p)
+		q, err := questionOf(ctx, server, p)
 		if err != nil {
 			return err
 		}
-		q.Write(a.out, a.outStyle, bundle)
+		q.Write(a.out, a.outStyle)
 		fmt.Fprintf(a.out, "  task %s · run %s · since %s\n", terminal.Line(p.TaskID), terminal.Line(p.RunID), shortTime(p.CreatedAt))
 		fmt.Fprintf(a.out, "  hecate approve %[1]s   or   hecate reject %[1]s\n", terminal.Line(p.ID))
 	}
@@ -80,7 +80,7 @@ func pendingApprovals(ctx context.Context, server *client.Client, task string) (
 
 // questionOf finds what an approval asks for, with the calls as they would run, in
 // the history of its run.
-func questionOf(ctx context.Context, server *client.Client, p client.Approval) (show.Question, *show.Bundle, error) {
+func questionOf(ctx context.Context, server *client.Client, p client.Approval) (show.Question, error) {
 	q := show.Question{ApprovalID: p.ID, Kind: p.Kind, Reason: p.Reason, Summary: p.Summary}
 	var bundles show.Bundles
 	err := eachEvent(ctx, server, p.TaskID, p.RunID, 0, func(e client.Event) bool {
@@ -95,17 +95,44 @@ func questionOf(ctx context.Context, server *client.Client, p client.Approval) (
 		return true
 	})
 	if err != nil {
-		return q, nil, err
+		return q, err
 	}
-	if len(q.Calls) == 0 { // a gate before the run is about no bundle
-		t, err := server.Task(ctx, p.TaskID)
+	return q, fill(ctx, server, p.TaskID, p.RunID, &q, &bundles)
+}
+
+// fill completes a question of a run with what it is about: the task, if it stands
+// before the run, else the calls. b has those that the run's own model asked for.
+func fill(ctx context.Context, server *client.Client, task, run string, q *show.Question, b *show.Bundles) error {
+	switch {
+	case len(q.Calls) == 0:
+		t, err := server.Task(ctx, task)
 		if err != nil {
-			return q, nil, fmt.Errorf("read what approval %s asks for: %w", p.ID, err)
+			return fmt.Errorf("read what approval %s asks for: %w", q.ApprovalID, err)
 		}
 		q.Start = show.StartOf(t)
-		return q, nil, nil
+	case q.SourceRunID != "":
+		source, err := bundleAt(ctx, server, task, q.SourceRunID, q.SourceIndex)
+		if err != nil {
+			return fmt.Errorf("read what approval %s asks for: %w", q.ApprovalID, err)
+		}
+		q.Bundle = source.TakenOver(run)
+	default:
+		q.Bundle = b.Of(run)
 	}
-	return q, bundles.Of(p.RunID), nil
+	return nil
+}
+
+// bundleAt reads what the model of a run asked for in one of its answers.
+func bundleAt(ctx context.Context, server *client.Client, task, run string, index int64) (*show.Bundle, error) {
+	var bundles show.Bundles
+	err := eachEvent(ctx, server, task, run, 0, func(e client.Event) bool {
+		bundles.Add(e)
+		return bundles.At(run, index) == nil || e.Type == "assistant.tool_call_proposed" // they stand together
+	})
+	if err == nil && bundles.At(run, index) == nil {
+		err = fmt.Errorf("run %s has no calls of its model call %d", run, index)
+	}
+	return bundles.At(run, index), err
 }
 
 // resolveFlags are common to approve and reject.
@@ -155,12 +182,12 @@ func (c resolveFlags) resolve(a *app, decision string) error {
 	if err != nil {
 		return err
 	}
-	q, bundle, err := questionOf(ctx, server, p)
+	q, err := questionOf(ctx, server, p)
 	if err != nil {
 		return err
 	}
-	q.Write(a.out, a.outStyle, bundle)
-	done, err := server.Resolve(ctx, p.TaskID, p.ID, client.Answer{Decision: decision, Note: c.Note, Digest: shownDigest(q, bundle)})
+	q.Write(a.out, a.outStyle)
+	done, err := server.Resolve(ctx, p.TaskID, p.ID, client.Answer{Decision: decision, Note: c.Note, Digest: q.Shown(p.RunID)})
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", decision, p.ID, err)
 	}

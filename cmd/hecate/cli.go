@@ -40,6 +40,7 @@ Examples:
     hecate serve                                  run the server
     hecate approvals                              what waits for you
     hecate log                                    the history of the latest run
+    hecate resume run_5d20…                       go on where a run stopped
 
 Exit codes: 0 done; 1 failed; 2 wrong usage; 3 an approval was refused or nobody could
 give it; 4 the run was cancelled; 130 interrupted.`
@@ -49,13 +50,24 @@ type commandLine struct {
 	ShowVersion kong.VersionFlag `name:"version" short:"v" help:"Print the version."`
 
 	Run         runCommand         `cmd:"" group:"work" help:"Let an agent work on a directory, and watch it."`
+	Resume      resumeCommand      `cmd:"" group:"work" help:"Go on where a run failed or was cancelled."`
+	Continue    continueCommand    `cmd:"" group:"work" help:"Say something more in a run's conversation."`
+	Retry       retryCommand       `cmd:"" group:"work" help:"Do a run's task again from the beginning."`
+	Branch      branchCommand      `cmd:"" group:"work" help:"Make one model call of a run again."`
 	Demo        demoCommand        `cmd:"" group:"work" help:"Show a whole run with a scripted model."`
 	Tasks       tasksCommand       `cmd:"" group:"look" help:"List tasks, or show one."`
 	Log         logCommand         `cmd:"" group:"look" help:"Print the history of a run."`
+	Calls       callsCommand       `cmd:"" group:"look" help:"List the tool calls of a run, and what came of them."`
+	Usage       usageCommand       `cmd:"" group:"look" help:"Sum up what model calls cost, or list them."`
+	Providers   providersCommand   `cmd:"" group:"look" help:"Show how the model providers stand."`
+	Provider    providerCommand    `cmd:"" group:"look" help:"Check a model provider."`
 	Approvals   approvalsCommand   `cmd:"" group:"decide" help:"Show what waits for a person, with every call in full."`
 	Approve     approveCommand     `cmd:"" group:"decide" help:"Allow what an approval asks for."`
 	Reject      rejectCommand      `cmd:"" group:"decide" help:"Refuse what an approval asks for; ends the run."`
+	Settle      settleCommand      `cmd:"" group:"decide" help:"Say what came of a call whose outcome is unknown."`
 	Serve       serveCommand       `cmd:"" group:"serve" help:"Run the server: API, feeds and workers."`
+	Stop        stopCommand        `cmd:"" group:"serve" help:"End the server, and wait for its end."`
+	System      systemCommand      `cmd:"" group:"serve" help:"Show how busy the server is."`
 	Projections projectionsCommand `cmd:"" group:"serve" help:"Look at the read models, or build them anew."`
 	Version     versionCommand     `cmd:"" group:"serve" help:"Print the version."`
 }

@@ -57,6 +57,27 @@ func (f serverFlags) find(ctx context.Context, a *app) (*client.Client, error) {
 	return nil, nil
 }
 
+// withServer does something with the server that was named or that runs. Without one
+// it starts one inside this process, which ends with what is done; local is then not nil.
+func (f serverFlags) withServer(ctx context.Context, a *app, start func(context.Context, *app) (*localServer, error), do func(server *client.Client, local *localServer) error) error {
+	server, err := f.find(ctx, a)
+	if err != nil {
+		return err
+	}
+	if server != nil {
+		return do(server, nil)
+	}
+	local, err := start(ctx, a)
+	if err != nil {
+		return err
+	}
+	err = do(local.Client, local)
+	if closeErr := local.close(); closeErr != nil && err == nil {
+		err = fmt.Errorf("end the server: %w", closeErr)
+	}
+	return err
+}
+
 // reader is connect for commands that only look: without a server they look into
 // the data directory of "hecate run", and go on with nothing that was left open
 // there. The returned function ends the looking.
@@ -84,22 +105,36 @@ func (f serverFlags) reader(ctx context.Context, a *app) (*client.Client, func()
 // say, then the usual port.
 func (a *app) localServers() []string {
 	var out []string
-	for _, dir := range a.dataDirs() {
-		raw, err := os.ReadFile(filepath.Join(dir, "hecate.runtime.json"))
-		if err != nil {
-			continue
-		}
-		var running struct {
-			BaseURL string `json:"base_url"`
-		}
-		// The token goes to whoever is named here, and the file may stand in a
-		// directory that somebody else filled: only this machine is believed.
-		if json.Unmarshal(raw, &running) == nil && isLoopback(running.BaseURL) {
-			out = append(out, running.BaseURL)
-		}
+	for _, r := range a.runningServers() {
+		out = append(out, r.BaseURL)
 	}
 	if a.usualServer != "" {
 		out = append(out, a.usualServer)
+	}
+	return out
+}
+
+// runningServer is what a server writes into its data directory while it runs.
+type runningServer struct {
+	BaseURL string `json:"base_url"`
+	PID     int    `json:"pid"`
+}
+
+// runningServers reads what the data directories say. It may be left over from a
+// server that was killed.
+func (a *app) runningServers() []runningServer {
+	var out []runningServer
+	for _, dir := range a.dataDirs() {
+		raw, err := os.ReadFile(filepath.Join(dir, runtimeFile))
+		if err != nil {
+			continue
+		}
+		var running runningServer
+		// The token goes to whoever is named here, and the file may stand in a
+		// directory that somebody else filled: only this machine is believed.
+		if json.Unmarshal(raw, &running) == nil && isLoopback(running.BaseURL) {
+			out = append(out, running)
+		}
 	}
 	return out
 }
@@ -108,7 +143,7 @@ func (a *app) localServers() []string {
 func (a *app) lookedAt() string {
 	var places []string
 	for _, dir := range a.dataDirs() {
-		places = append(places, filepath.Join(dir, "hecate.runtime.json"))
+		places = append(places, filepath.Join(dir, runtimeFile))
 	}
 	places = append(places, a.localServers()...)
 	return "looked at:     " + terminal.Line(strings.Join(places, ", "))

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -42,6 +43,14 @@ func e2eModel() *scripted.Server {
 		scripted.Script{Marker: "gated", ByTurn: true, Replies: []scripted.Reply{
 			say("First the file.", write), say("Now a look at it.", shell), say("The file is there."),
 		}},
+		// The replies to these go out in the order of the requests, whichever run asks.
+		scripted.Script{Marker: "trips", Replies: []scripted.Reply{
+			say("First the file.", write), {HTTP: 400, Body: []byte(`{"error":{"message":"out of order","type":"invalid_request_error"}}`)},
+			say("On its feet again."), say("There is more to say."), say("Said differently."), say("From the beginning."),
+		}},
+		scripted.Script{Marker: "busy", Replies: []scripted.Reply{
+			{HTTP: 529, Body: []byte(`{"error":{"message":"come back later","type":"overloaded_error"}}`)}, say("Got through."),
+		}},
 		scripted.Script{Marker: "hangs", Replies: []scripted.Reply{{Hang: true}}, Repeat: true},
 		scripted.Script{Marker: "refused", Repeat: true, Replies: []scripted.Reply{{HTTP: 400, Body: []byte(`{"error":{"message":"no such thing","type":"invalid_request_error"}}`)}}},
 		scripted.Script{Repeat: true, Replies: []scripted.Reply{say("Nothing to do.")}},
@@ -80,7 +89,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "waitfile": waitFile, "start": startTask, "waitpending": waitPending,
+			"exits": exits, "waitfile": waitFile, "start": startTask, "waitpending": waitPending, "latest": latest,
 		},
 	})
 }
@@ -133,6 +142,18 @@ func serverOf(ts *testscript.TestScript) *client.Client {
 	return c
 }
 
+// latest sets TASK and RUN to the latest task and its latest run.
+func latest(ts *testscript.TestScript, _ bool, _ []string) {
+	ts.Check(ts.Exec("hecate", "tasks", "--limit", "1", "--json"))
+	var tasks []struct {
+		ID  string `json:"id"`
+		Run string `json:"latest_run_id"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &tasks))
+	ts.Setenv("TASK", tasks[0].ID)
+	ts.Setenv("RUN", tasks[0].Run)
+}
+
 // start PROMPT starts a task on the script's server and sets TASK and RUN.
 func startTask(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, c := context.Background(), serverOf(ts)
@@ -162,9 +183,9 @@ func waitPending(ts *testscript.TestScript, _ bool, _ []string) {
 
 // checkDigest makes sure that what is shown of an approval is what its digest covers.
 func checkDigest(ts *testscript.TestScript, p client.Approval) {
-	q, bundle, err := questionOf(context.Background(), serverOf(ts), p)
+	q, err := questionOf(context.Background(), serverOf(ts), p)
 	ts.Check(err)
-	if bundle == nil || bundle.Digest() != q.Digest {
+	if q.Bundle == nil || q.Shown(p.RunID) != q.Digest {
 		ts.Fatalf("approval %s has the digest %s, which is not that of the calls that are shown", p.ID, q.Digest)
 	}
 }

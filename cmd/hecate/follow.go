@@ -34,6 +34,7 @@ type follower struct {
 	cancel string         // why the run was cancelled by us, "" if it was not
 
 	task, run string
+	waits     bool   // it was said that the run waits for a worker
 	origin    string // what the workspace is a copy of; "" if it is no copy
 	created   time.Time
 	result    runResult
@@ -55,6 +56,28 @@ func newFollower(a *app, server *client.Client, yes, asJSON bool) *follower {
 	return f
 }
 
+// toTheEnd opens and follows a run, prints what came of it and, if the server is our
+// own, keeps it until nobody else uses it.
+func (f *follower) toTheEnd(ctx context.Context, local *localServer, run func() (runResult, error)) error {
+	if local != nil {
+		f.lost = local.lost
+	}
+	defer f.a.catchInterrupts()()
+	result, err := run()
+	if err != nil {
+		return err
+	}
+	if err := f.conclude(result); err != nil {
+		return err
+	}
+	if local != nil && !result.left {
+		if err := local.whileUsed(ctx, f.a); err != nil {
+			return err
+		}
+	}
+	return exit(result.ExitCode)
+}
+
 // start creates the task, starts it and follows the run to its end.
 func (f *follower) start(ctx context.Context, t client.NewTask, limit time.Duration) (runResult, error) {
 	task, position, err := f.server.CreateTask(ctx, t)
@@ -65,15 +88,21 @@ func (f *follower) start(ctx context.Context, t client.NewTask, limit time.Durat
 	if err != nil {
 		return runResult{}, fmt.Errorf("start the task: %w", err)
 	}
-	f.task, f.run = task.ID, run.ID
 	if t.WorkspaceMode != "in_place" {
 		f.origin = t.WorkingDirectory
 	}
-	f.result = runResult{TaskID: task.ID, RunID: run.ID}
+	return f.watch(ctx, task.ID, run.ID, position, limit)
+}
+
+// watch follows a run to its end, or cancels it after limit if that is not 0. All of
+// the run's events stand behind the position after.
+func (f *follower) watch(ctx context.Context, task, run string, after int64, limit time.Duration) (runResult, error) {
+	f.task, f.run = task, run
+	f.result = runResult{TaskID: task, RunID: run}
 	if !f.json {
-		fmt.Fprintln(f.out, f.a.outStyle.Dim("· task "+terminal.Line(task.ID)+" · run "+terminal.Line(run.ID)))
+		fmt.Fprintln(f.out, f.a.outStyle.Dim("· task "+terminal.Line(task)+" · run "+terminal.Line(run)))
 	}
-	if err := f.follow(ctx, position, limit); err != nil {
+	if err := f.follow(ctx, after, limit); err != nil {
 		return runResult{}, err
 	}
 	return f.result, nil
@@ -130,7 +159,7 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 		case <-timeUp:
 			f.sayIfFailed(f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run"))
 		case <-tick.C:
-			f.status()
+			f.status(ctx)
 		}
 	}
 }
@@ -184,13 +213,16 @@ func (f *follower) event(ctx context.Context, e client.Event) (bool, error) {
 }
 
 // status shows what the run is doing, on a terminal, while nothing else happens.
-func (f *follower) status() {
+func (f *follower) status(ctx context.Context) {
 	if f.json || f.open != nil {
 		return
 	}
-	what, since := f.live.Waiting()
-	if seconds := int(time.Since(since).Seconds()); what != "" && seconds > 0 {
-		f.out.Status(fmt.Sprintf("… %s  %ds", what, seconds))
+	text := f.live.Status(time.Now())
+	if text == "" && !f.live.Queued.IsZero() {
+		text = f.queued(ctx)
+	}
+	if text != "" {
+		f.out.Status(text)
 	}
 }
 

@@ -18,13 +18,16 @@ func (f *follower) question(ctx context.Context, q show.Question) error {
 	if f.cancel != "" {
 		return nil // the run is on its way out
 	}
-	bundle := f.live.Bundle(f.run)
+	// What cannot be shown is not asked about: the run goes on waiting.
+	if err := fill(ctx, f.server, f.task, f.run, &q, f.live.Bundles()); err != nil {
+		return err
+	}
 	byFlag := f.yes && yesOpens(q)
 	switch {
 	case !byFlag && (f.typed != nil || !f.json):
-		q.Write(f.ask, f.asks, bundle)
+		q.Write(f.ask, f.asks)
 	case !f.json: // nobody is asked: it belongs to the story
-		q.Write(f.out, f.a.outStyle, bundle)
+		q.Write(f.out, f.a.outStyle)
 	}
 	switch {
 	case byFlag:
@@ -33,7 +36,7 @@ func (f *follower) question(ctx context.Context, q show.Question) error {
 		f.open = &q
 		f.typed.ask(f.ask, f.asks.Bold(choice))
 	default:
-		return f.refuse(ctx, q, bundle)
+		return f.refuse(ctx, q)
 	}
 	return nil
 }
@@ -52,11 +55,11 @@ func yesOpens(q show.Question) bool {
 }
 
 // refuse ends a run that needs an answer where nobody can give one.
-func (f *follower) refuse(ctx context.Context, q show.Question, b *show.Bundle) error {
-	if b == nil || len(b.Calls) == 0 {
+func (f *follower) refuse(ctx context.Context, q show.Question) error {
+	if q.Bundle == nil {
 		f.result.Refused = append(f.result.Refused, q.Reason)
 	} else {
-		for _, c := range b.Calls {
+		for _, c := range q.Bundle.Calls {
 			if q.Asks(c.ID) {
 				f.result.Refused = append(f.result.Refused, c.Summary())
 			}
@@ -81,7 +84,7 @@ func (f *follower) answered(ctx context.Context, a answer) error {
 		f.resolveOrAsk(ctx, q, "reject")
 	case answerNone:
 		f.open, f.typed = nil, nil
-		return f.refuse(ctx, q, f.live.Bundle(f.run))
+		return f.refuse(ctx, q)
 	case answerUnclear:
 		f.typed.ask(f.ask, "  please type y or n.\n"+f.asks.Bold(choice))
 	}
@@ -100,7 +103,7 @@ func (f *follower) resolveOrAsk(ctx context.Context, q show.Question, decision s
 
 // resolve sends the answer, bound to what was shown.
 func (f *follower) resolve(ctx context.Context, q show.Question, decision, note string) error {
-	_, err := f.server.Resolve(ctx, f.task, q.ApprovalID, client.Answer{Decision: decision, Note: note, Digest: shownDigest(q, f.live.Bundle(f.run))})
+	_, err := f.server.Resolve(ctx, f.task, q.ApprovalID, client.Answer{Decision: decision, Note: note, Digest: q.Shown(f.run)})
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusConflict && !f.stillWaits(ctx, q.ApprovalID) {
 		f.result.Rejected = false
@@ -123,13 +126,4 @@ func (f *follower) stillWaits(ctx context.Context, approvalID string) bool {
 		}
 	}
 	return err != nil
-}
-
-// shownDigest binds an answer to what was shown: the server refuses it if something
-// else waits. Without a bundle, or from a server without digests, it is empty.
-func shownDigest(q show.Question, b *show.Bundle) string {
-	if b == nil || q.Digest == "" {
-		return ""
-	}
-	return b.Digest()
 }

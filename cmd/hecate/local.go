@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/runtime/model/provider"
 )
 
 // closeTimeout is how long a server of our own may take to end.
@@ -46,6 +47,44 @@ func (a *app) startLocal(ctx context.Context, dataDir string, settings map[strin
 	}
 	go func() { s.lost <- node.Wait() }() // ends with the node, which close waits for
 	return s, nil
+}
+
+// startForRuns starts a server that executes runs, with the model providers of the
+// environment or one that is found on this machine. inPlace is whether a run works in
+// the directory itself.
+func (a *app) startForRuns(ctx context.Context, dataDir string, inPlace bool) (*localServer, error) {
+	settings := map[string]string{}
+	configs, err := provider.Parse(a.environ)
+	if err != nil {
+		return nil, err
+	}
+	if len(configs) == 0 {
+		name, base, models, ok := a.discoverLocal(ctx)
+		if !ok {
+			return nil, noProvider()
+		}
+		prefix := "PROVIDER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		settings[prefix+"_PRECONFIGURED"], settings[prefix+"_BASE_URL"] = "true", base
+		fmt.Fprintf(a.err, "no provider is configured; using %s at %s (%s)\n", name, base, strings.Join(models, ", "))
+	}
+	a.setDefault(settings, "HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS", "200")
+	// In a copy every edit is seen before it reaches the original, so edits don't ask.
+	policies := "shell_exec,git_exec,network_egress"
+	if inPlace {
+		policies += ",file_write"
+	}
+	a.setDefault(settings, "HECATE_TASK_APPROVAL_POLICIES", policies)
+	return a.startLocal(ctx, dataDir, settings)
+}
+
+// setDefault sets what the environment leaves open. An empty list of policies is a choice, too.
+func (a *app) setDefault(settings map[string]string, name, value string) {
+	for _, entry := range a.environ {
+		if strings.HasPrefix(entry, name+"=") {
+			return
+		}
+	}
+	settings[name] = value
 }
 
 // environWith returns our environment with each set of settings over what is before it.

@@ -8,6 +8,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
+	"hecate/cmd/hecate/internal/terminal"
 )
 
 // logCommand is "hecate log".
@@ -42,16 +43,43 @@ func (c logCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	write := c.printer(a)
+	log := show.NewLog(a.out, a.outStyle)
+	write := c.printer(a, log)
+	if err := c.head(ctx, a, server, run); err != nil {
+		return err
+	}
 	last, ended := int64(0), false
 	err = eachEvent(ctx, server, run.TaskID, run.ID, 0, func(e client.Event) bool {
 		last, ended = e.Sequence, ended || endsRun(e.Type)
 		return write(e) == nil
 	})
-	if err != nil || !c.Follow || ended {
-		return err
+	if err == nil && c.Follow && !ended {
+		err = c.follow(ctx, server, run, last, write)
 	}
-	for e, err := range server.Events(ctx, run.TaskID, last) {
+	if err == nil && !c.JSON {
+		sayDoubts(a.out, a.outStyle, run.ID, log.Unknown(run.ID))
+	}
+	return err
+}
+
+// head says what the run follows.
+func (c logCommand) head(ctx context.Context, a *app, server *client.Client, run client.Run) error {
+	if c.JSON {
+		return nil
+	}
+	run, err := server.Run(ctx, run.TaskID, run.ID)
+	if err != nil {
+		return fmt.Errorf("read run %s: %w", run.ID, err)
+	}
+	if run.ResumedFrom != "" {
+		fmt.Fprintln(a.out, a.outStyle.Dim(fmt.Sprintf("%s: a %s of %s", terminal.Line(run.ID), follows(run), terminal.Line(run.ResumedFrom))))
+	}
+	return nil
+}
+
+// follow prints the run's events behind a position until its last one.
+func (c logCommand) follow(ctx context.Context, server *client.Client, run client.Run, after int64, write func(client.Event) error) error {
+	for e, err := range server.Events(ctx, run.TaskID, after) {
 		if err != nil {
 			return fmt.Errorf("follow run %s: %w", run.ID, err)
 		}
@@ -65,18 +93,28 @@ func (c logCommand) Run(a *app) error {
 	return nil
 }
 
-func (c logCommand) printer(a *app) func(client.Event) error {
+func (c logCommand) printer(a *app, log *show.Log) func(client.Event) error {
 	if c.JSON {
 		return func(e client.Event) error {
 			_, err := fmt.Fprintf(a.out, "%s\n", e.Raw)
 			return err
 		}
 	}
-	log := show.NewLog(a.out, a.outStyle)
 	return func(e client.Event) error {
 		log.Event(e)
 		return nil
 	}
+}
+
+// follows names the way in which a run follows an earlier one.
+func follows(r client.Run) string {
+	switch r.ResumeKind {
+	case "continue":
+		return "continuation"
+	case "branch":
+		return fmt.Sprintf("branch at model call %d", r.SourceIndex)
+	}
+	return terminal.Line(r.ResumeKind)
 }
 
 func endsRun(eventType string) bool {

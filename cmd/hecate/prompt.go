@@ -2,10 +2,33 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
 )
+
+// promptMax is the longest prompt that is read from standard input, in bytes.
+const promptMax = 1 << 20
+
+// prompt joins the words of a prompt, or reads standard input for "-".
+func (a *app) prompt(words []string) (string, error) {
+	prompt := strings.Join(words, " ")
+	if prompt == "-" {
+		raw, err := io.ReadAll(io.LimitReader(a.in, promptMax+1))
+		if err != nil {
+			return "", fmt.Errorf("read the prompt from standard input: %w", err)
+		}
+		if len(raw) > promptMax {
+			return "", usage(fmt.Errorf("the prompt is longer than %d bytes", promptMax))
+		}
+		prompt = string(raw)
+	}
+	if strings.TrimSpace(prompt) == "" {
+		return "", usage(errors.New("the prompt is empty: say what you want done"))
+	}
+	return prompt, nil
+}
 
 // answer is what a person says to a question.
 type answer int

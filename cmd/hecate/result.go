@@ -10,28 +10,39 @@ import (
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/run"
 )
 
 // runResult is what came of a run; --json prints it as the last line.
 type runResult struct {
-	TaskID         string        `json:"task_id"`
-	RunID          string        `json:"run_id"`
-	Status         string        `json:"status"` // completed, failed, cancelled, or unknown if we left before the end
-	ExitCode       int           `json:"exit_code"`
-	Answer         string        `json:"answer"`
-	Error          string        `json:"error,omitempty"`
-	Files          []changedFile `json:"files"`
-	FilesBefore    int           `json:"files_changed_before,omitempty"` // changed as they are before the run began, and left out of Files
-	CostMicroUSD   int64         `json:"cost_micros_usd"`
-	CostKnown      bool          `json:"cost_known"` // false: the cost above is a lower bound
-	DurationMS     int64         `json:"duration_ms"`
-	ModelCallCount int64         `json:"model_call_count"`
-	WorkspacePath  string        `json:"workspace_path,omitempty"`
-	Refused        []string      `json:"refused,omitempty"`     // calls that nobody could approve
-	Rejected       bool          `json:"rejected,omitempty"`    // by the person at the terminal
-	Interrupted    bool          `json:"interrupted,omitempty"` // by Ctrl-C
+	TaskID         string           `json:"task_id"`
+	RunID          string           `json:"run_id"`
+	Status         string           `json:"status"` // completed, failed, cancelled, or unknown if we left before the end
+	ExitCode       int              `json:"exit_code"`
+	Answer         string           `json:"answer"`
+	Error          string           `json:"error,omitempty"`
+	Files          []changedFile    `json:"files"`
+	FilesBefore    int              `json:"files_changed_before,omitempty"` // changed as they are before the run began, and left out of Files
+	CostMicroUSD   int64            `json:"cost_micros_usd"`
+	CostKnown      bool             `json:"cost_known"`                      // false: the cost above is a lower bound
+	PriorMicroUSD  int64            `json:"prior_cost_micros_usd,omitempty"` // of the runs that this one goes on from
+	DurationMS     int64            `json:"duration_ms"`
+	ModelCallCount int64            `json:"model_call_count"`
+	WorkspacePath  string           `json:"workspace_path,omitempty"`
+	Refused        []string         `json:"refused,omitempty"`     // calls that nobody could approve
+	Rejected       bool             `json:"rejected,omitempty"`    // by the person at the terminal
+	Interrupted    bool             `json:"interrupted,omitempty"` // by Ctrl-C
+	Reason         string           `json:"reason,omitempty"`      // why it failed, as a word for programs
+	Warnings       []client.Warning `json:"warnings,omitempty"`    // what did not stop the run and is worth knowing
+	Unknown        []unknownCall    `json:"unknown_calls,omitempty"`
 
 	left bool // the run may still be going on
+}
+
+// unknownCall is a call that may have taken effect.
+type unknownCall struct {
+	StepID string `json:"step_id"`
+	Call   string `json:"call"`
 }
 
 // ended gathers the result at the run's last event.
@@ -45,6 +56,9 @@ func (f *follower) ended(ctx context.Context, e client.Event) {
 	r := &f.result
 	r.Status = map[string]string{"run.finished": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}[e.Type]
 	r.ModelCallCount, r.Error = last.Calls, last.Message
+	if e.Type == "run.failed" {
+		r.Reason = last.Reason
+	}
 	if e.Type == "run.cancelled" {
 		r.Error = last.Reason
 	}
@@ -69,7 +83,12 @@ func (f *follower) ended(ctx context.Context, e client.Event) {
 func (f *follower) account() {
 	f.result.Answer = f.live.Answer
 	f.result.CostMicroUSD, f.result.CostKnown = f.live.CostMicroUSD, f.live.CostKnown
+	f.result.PriorMicroUSD, f.result.Warnings = f.live.PriorMicroUSD, f.live.Warnings
 	f.result.WorkspacePath = f.live.Workspace
+	f.result.Unknown = nil
+	for _, d := range f.live.Unknown(f.run) {
+		f.result.Unknown = append(f.result.Unknown, unknownCall(d))
+	}
 }
 
 // How long to wait until the lists that clients read have reached the run's end.
@@ -127,18 +146,13 @@ func (f *follower) verdict(r runResult) {
 	case r.left:
 		mark, text = st.Yellow("!"), "left before the end; the run may still be going on"
 	}
-	detail := []string{show.Count(r.ModelCallCount, "model call"), "cost " + show.Cost(r.CostMicroUSD, r.CostKnown)}
-	if r.left {
-		detail = detail[1:]
-	} else {
-		detail = append([]string{show.Duration(time.Duration(r.DurationMS) * time.Millisecond)}, detail...)
-	}
-	fmt.Fprintln(f.out, st.Row(mark+" "+text, strings.Join(detail, " · ")))
+	fmt.Fprintln(f.out, st.Row(mark+" "+text, r.account()))
 	if r.Error != "" {
 		for _, line := range terminal.Wrap(terminal.Text(strings.TrimSpace(r.Error)), show.TextColumns(st)-2) {
 			fmt.Fprintln(f.out, "  "+line)
 		}
 	}
+	f.caveats(r)
 	if len(r.Refused) > 0 {
 		fmt.Fprintln(f.out, "  refused, since nobody could answer:")
 		for _, call := range r.Refused {
@@ -149,9 +163,51 @@ func (f *follower) verdict(r runResult) {
 	if f.passing {
 		return
 	}
-	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"history", "hecate log " + r.RunID}} {
+	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"history", "hecate log " + r.RunID}, {"go on", r.goOn()}} {
 		if row[1] != "" {
 			fmt.Fprintf(f.out, "  %s %s\n", st.Dim(fmt.Sprintf("%-9s", row[0])), terminal.Line(row[1]))
 		}
 	}
+}
+
+// account is how long the run took and what it cost.
+func (r runResult) account() string {
+	cost := "cost " + show.Cost(r.CostMicroUSD, r.CostKnown)
+	if r.PriorMicroUSD > 0 {
+		cost += ", after " + show.Cost(r.PriorMicroUSD, true) + " before it"
+	}
+	if r.left {
+		return cost
+	}
+	return strings.Join([]string{show.Duration(time.Duration(r.DurationMS) * time.Millisecond), show.Count(r.ModelCallCount, "model call"), cost}, " · ")
+}
+
+// caveats are what the verdict leaves open.
+func (f *follower) caveats(r runResult) {
+	st := f.a.outStyle
+	for _, w := range r.Warnings {
+		for i, line := range terminal.Wrap(terminal.Line(w.Message), show.TextColumns(st)-4) {
+			mark := st.Yellow("!")
+			if i > 0 {
+				mark = " "
+			}
+			fmt.Fprintln(f.out, "  "+mark+" "+line)
+		}
+	}
+	for _, u := range r.Unknown {
+		sayDoubts(f.out, st, r.RunID, []show.Doubt{show.Doubt(u)})
+	}
+}
+
+// goOn is the command that takes an ended run further.
+func (r runResult) goOn() string {
+	switch {
+	case r.Status == "completed":
+		return "hecate continue " + r.RunID + ` "…"`
+	case r.Reason == run.ReasonCeiling:
+		return "hecate resume --budget USD " + r.RunID
+	case r.Status == "failed" || r.Status == "cancelled":
+		return "hecate resume " + r.RunID
+	}
+	return ""
 }

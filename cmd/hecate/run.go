@@ -4,22 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
-	"hecate/runtime/model/provider"
 )
 
 // commandTimeout is the time limit of each command that the model runs, if the
 // run as a whole has no shorter one.
 const commandTimeout = 10 * time.Minute
-
-// promptMax is the longest prompt that is read from standard input, in bytes.
-const promptMax = 1 << 20
 
 // runCommand is "hecate run".
 type runCommand struct {
@@ -64,46 +58,24 @@ func (c runCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	server, err := c.find(ctx, a)
-	if err != nil {
-		return err
-	}
-	if server != nil {
-		return c.on(ctx, a, server, nil, task)
-	}
-	local, err := c.startServer(ctx, a)
-	if err != nil {
-		return err
-	}
-	err = c.on(ctx, a, local.Client, local, task)
-	if c.Keep {
-		stop := a.catchInterrupts()
-		if lost := local.untilInterrupted(a); lost != nil {
-			err = lost
+	return c.withServer(ctx, a, c.startServer, func(server *client.Client, local *localServer) error {
+		err := c.on(ctx, a, server, local, task)
+		if local == nil || !c.Keep {
+			return err
 		}
-		stop()
-	}
-	if closeErr := local.close(); closeErr != nil && err == nil {
-		err = fmt.Errorf("end the server: %w", closeErr)
-	}
-	return err
+		defer a.catchInterrupts()()
+		if lost := local.untilInterrupted(a); lost != nil {
+			return lost
+		}
+		return err
+	})
 }
 
 // task is what the flags ask for.
 func (c runCommand) task(a *app) (client.NewTask, error) {
-	prompt := strings.Join(c.Prompt, " ")
-	if prompt == "-" {
-		raw, err := io.ReadAll(io.LimitReader(a.in, promptMax+1))
-		if err != nil {
-			return client.NewTask{}, fmt.Errorf("read the prompt from standard input: %w", err)
-		}
-		if len(raw) > promptMax {
-			return client.NewTask{}, usage(fmt.Errorf("the prompt is longer than %d bytes", promptMax))
-		}
-		prompt = string(raw)
-	}
-	if strings.TrimSpace(prompt) == "" {
-		return client.NewTask{}, usage(errors.New("the prompt is empty: say what you want done"))
+	prompt, err := a.prompt(c.Prompt)
+	if err != nil {
+		return client.NewTask{}, err
 	}
 	if c.Provider != "" && c.Model == "" {
 		return client.NewTask{}, usage(errors.New("--provider needs --model: a provider may serve several"))
@@ -144,45 +116,13 @@ func directory(path string) (string, error) {
 	return abs, nil
 }
 
-// startServer starts a server inside this process, with the model providers of the
-// environment or one that is found on this machine.
+// startServer starts a server inside this process, on the data of earlier ones.
 func (c runCommand) startServer(ctx context.Context, a *app) (*localServer, error) {
-	settings := map[string]string{}
-	configs, err := provider.Parse(a.environ)
-	if err != nil {
-		return nil, err
-	}
-	if len(configs) == 0 {
-		name, base, models, ok := a.discoverLocal(ctx)
-		if !ok {
-			return nil, noProvider()
-		}
-		prefix := "PROVIDER_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		settings[prefix+"_PRECONFIGURED"], settings[prefix+"_BASE_URL"] = "true", base
-		fmt.Fprintf(a.err, "no provider is configured; using %s at %s (%s)\n", name, base, strings.Join(models, ", "))
-	}
-	c.setDefault(a, settings, "HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS", "200")
-	// In a copy every edit is seen before it reaches the original, so edits don't ask.
-	policies := "shell_exec,git_exec,network_egress"
-	if c.InPlace {
-		policies += ",file_write"
-	}
-	c.setDefault(a, settings, "HECATE_TASK_APPROVAL_POLICIES", policies)
 	dir := a.getenv("HECATE_DATA_DIR")
 	if dir == "" {
 		dir = a.userDataDir()
 	}
-	return a.startLocal(ctx, dir, settings)
-}
-
-// setDefault sets what the environment leaves open. An empty list of policies is a choice, too.
-func (runCommand) setDefault(a *app, settings map[string]string, name, value string) {
-	for _, entry := range a.environ {
-		if strings.HasPrefix(entry, name+"=") {
-			return
-		}
-	}
-	settings[name] = value
+	return a.startForRuns(ctx, dir, c.InPlace)
 }
 
 func noProvider() error {
@@ -200,23 +140,9 @@ See how a run looks without a model: hecate demo`
 
 // on creates and starts the task on a server, and follows it to its end.
 func (c runCommand) on(ctx context.Context, a *app, server *client.Client, local *localServer, task client.NewTask) error {
+	if err := checkModel(ctx, a, server, c.Provider, c.Model); err != nil {
+		return err
+	}
 	f := newFollower(a, server, c.Yes, c.JSON)
-	if local != nil {
-		f.lost = local.lost
-	}
-	stop := a.catchInterrupts()
-	defer stop()
-	result, err := f.start(ctx, task, c.Timeout)
-	if err != nil {
-		return err
-	}
-	if err := f.conclude(result); err != nil {
-		return err
-	}
-	if local != nil && !result.left {
-		if err := local.whileUsed(ctx, a); err != nil {
-			return err
-		}
-	}
-	return exit(result.ExitCode)
+	return f.toTheEnd(ctx, local, func() (runResult, error) { return f.start(ctx, task, c.Timeout) })
 }

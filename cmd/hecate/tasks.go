@@ -115,28 +115,62 @@ func showTask(ctx context.Context, a *app, server *client.Client, id string) err
 	for _, line := range terminal.Wrap(terminal.Text(t.Prompt), show.TextColumns(a.outStyle)-2) {
 		fmt.Fprintf(a.out, "  %s\n", line)
 	}
-	return showRuns(a, t, runs)
+	return showRuns(ctx, a, server, t, runs)
 }
 
-func showRuns(a *app, t client.Task, runs []client.Run) error {
+// showRuns lists a task's runs, newest first, and what there is to know and to do.
+func showRuns(ctx context.Context, a *app, server *client.Client, t client.Task, runs []client.Run) error {
 	if len(runs) == 0 {
 		return nil
 	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "\n#\tRUN\tSTATUS\tMODEL CALLS\tCOST\tTIME\tERROR")
+	fmt.Fprintln(w, "\n#\tRUN\tSTATUS\tMODEL CALLS\tCOST\tTIME\tFOLLOWS\tERROR")
 	for _, r := range runs {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", r.Number, terminal.Line(r.ID), terminal.Line(r.Status), r.ModelCallCount,
-			show.Cost(r.CostMicroUSD, r.Known()), runTime(r), terminal.Cut(terminal.Line(r.LastError), 60))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\t%s\n", r.Number, terminal.Line(r.ID), terminal.Line(r.Status), r.ModelCallCount,
+			show.Cost(r.CostMicroUSD, r.Known()), runTime(r), followed(r, runs), terminal.Cut(terminal.Line(r.LastError), 60))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	next := "history: hecate log " + runs[0].ID
+	fmt.Fprintln(a.out)
+	showWarnings(a, runs)
+	latest := runs[0]
+	if calls, err := server.ToolCalls(ctx, latest.TaskID, latest.ID); err == nil && len(openCalls(calls)) > 0 {
+		fmt.Fprintf(a.out, "%s nobody knows whether %s of %s took effect: hecate calls %[3]s\n",
+			a.outStyle.Yellow("!"), show.Count(int64(len(openCalls(calls))), "call"), terminal.Line(latest.ID))
+	}
+	next := "history: hecate log " + latest.ID
 	if t.PendingApprovals > 0 {
 		next = "it waits for you: hecate approvals " + t.ID
 	}
-	_, err := fmt.Fprintf(a.out, "\n%s\n", next)
+	_, err := fmt.Fprintln(a.out, next)
 	return err
+}
+
+// followed says which run of the list a run follows, and how.
+func followed(r client.Run, runs []client.Run) string {
+	if r.ResumedFrom == "" {
+		return ""
+	}
+	for _, from := range runs {
+		if from.ID == r.ResumedFrom {
+			return fmt.Sprintf("%s of %d", follows(r), from.Number)
+		}
+	}
+	return follows(r)
+}
+
+// showWarnings prints what does not stop runs and is worth knowing.
+func showWarnings(a *app, runs []client.Run) {
+	mark := a.outStyle.Yellow("!")
+	for _, r := range runs {
+		if r.WaitingReason == "workspace_unreachable" {
+			fmt.Fprintf(a.out, "%s run %d waits: no running worker reaches its workspace; start the server that has it\n", mark, r.Number)
+		}
+		for _, w := range r.Warnings {
+			fmt.Fprintf(a.out, "%s run %d: %s\n", mark, r.Number, terminal.Line(w.Message))
+		}
+	}
 }
 
 func (a *app) statusText(status string) string {

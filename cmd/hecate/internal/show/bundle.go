@@ -30,9 +30,23 @@ type Bundle struct {
 // Digest names the calls of the bundle exactly: hex SHA-256, see run.BundleDigest.
 func (b *Bundle) Digest() string { return run.BundleDigest(b.RunID, b.Index, b.exact) }
 
+// TakenOver is the bundle as a run inherits it that goes on from the one whose model
+// asked for it: the same calls under that run's name. An approval in it is about them.
+func (b *Bundle) TakenOver(runID string) *Bundle {
+	out := *b
+	out.RunID, out.Index = runID, 0
+	return &out
+}
+
 // Bundles gathers the bundles of runs from their events.
 type Bundles struct {
+	all    map[bundleKey]*Bundle
 	latest map[string]*Bundle // by run
+}
+
+type bundleKey struct {
+	run   string
+	index int64
 }
 
 // Add looks at one event.
@@ -41,13 +55,14 @@ func (b *Bundles) Add(e client.Event) {
 		return
 	}
 	if b.latest == nil {
-		b.latest = map[string]*Bundle{}
+		b.all, b.latest = map[bundleKey]*Bundle{}, map[string]*Bundle{}
 	}
 	d := decode[assistant](e)
-	at := b.latest[e.RunID]
-	if at == nil || at.Index != d.Index {
+	key := bundleKey{e.RunID, d.Index}
+	at := b.all[key]
+	if at == nil {
 		at = &Bundle{RunID: e.RunID, Index: d.Index}
-		b.latest[e.RunID] = at
+		b.all[key], b.latest[e.RunID] = at, at
 	}
 	written := d.written()
 	at.Calls = append(at.Calls, Call{ID: d.ToolCallID, Tool: d.ToolName, Input: parsed(written)})
@@ -78,6 +93,21 @@ func parsed(written string) json.RawMessage {
 
 // Of returns the latest bundle of a run, nil if none is known.
 func (b *Bundles) Of(runID string) *Bundle { return b.latest[runID] }
+
+// At returns the bundle of one model call of a run, nil if it is not known.
+func (b *Bundles) At(runID string, index int64) *Bundle { return b.all[bundleKey{runID, index}] }
+
+// Call finds a call by its id in the bundle of one model call of a run.
+func (b *Bundles) Call(runID string, index int64, id string) (Call, bool) {
+	if at := b.At(runID, index); at != nil {
+		for _, c := range at.Calls {
+			if c.ID == id {
+				return c, true
+			}
+		}
+	}
+	return Call{}, false
+}
 
 // Verbatim writes the call's arguments completely, one after the other in the
 // model's order, every control character visible and every line behind a bar, so

@@ -22,6 +22,10 @@ type (
 		CostKnown  *bool  `json:"cost_known"`
 		ToolCalls  int64  `json:"tool_calls"`
 		EstimateIn int64  `json:"input_tokens_estimate"`
+		Attempt    int64  `json:"attempt"` // the one that failed
+		WaitMS     int64  `json:"wait_ms"` // until the next one
+		NextAt     string `json:"next_provider"`
+		NextModel  string `json:"next_model"`
 		Usage      *struct {
 			Input  int64 `json:"input"`
 			Output int64 `json:"output"`
@@ -39,6 +43,8 @@ type (
 	}
 	toolCall struct {
 		ID         string         `json:"tool_call_id"`
+		Index      int64          `json:"model_call_index"`
+		StepID     string         `json:"step_id"`
 		Name       string         `json:"tool_name"`
 		Title      string         `json:"title"`
 		Command    event.Text     `json:"command_string"`
@@ -56,6 +62,9 @@ type (
 		Path       string         `json:"path"`
 		Policy     string         `json:"policy"`
 		Reason     string         `json:"reason"`
+		Done       bool           `json:"done"` // what an operator found out
+		Note       event.Text     `json:"note"`
+		By         string         `json:"by"`
 	}
 	lifecycle struct {
 		Number    int64  `json:"number"`
@@ -63,8 +72,11 @@ type (
 		Model     string `json:"model"`
 		Provider  string `json:"provider"`
 		Workspace string `json:"workspace_path"`
-		WorkerID  string `json:"worker_id"`
+		NodeID    string `json:"node_id"`
 		FromRun   string `json:"from_run_id"`
+		FromCall  int64  `json:"source_model_call_index"` // that is made again
+		Prior     int64  `json:"prior_cost_micros_usd"`
+		Messages  int64  `json:"messages"`
 		Calls     int64  `json:"model_call_count"`
 		Message   string `json:"message"`
 		Reason    string `json:"reason"`

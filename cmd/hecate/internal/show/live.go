@@ -24,6 +24,8 @@ type Live struct {
 	held    string              // text of the model that may turn out to be the answer
 	waiting string
 	since   time.Time
+	retry   *modelCall // the attempt that is waited for
+	node    string     // whose worker had the run last
 
 	// Workspace is the directory that the run works in, once it is known.
 	Workspace string
@@ -32,6 +34,14 @@ type Live struct {
 	// CostMicroUSD is what the run has cost so far; CostKnown is false if some of it is not known.
 	CostMicroUSD int64
 	CostKnown    bool
+	// PriorMicroUSD is what the runs had cost that this one goes on from.
+	PriorMicroUSD int64
+	// Warnings is what the operator should know though it did not stop the run.
+	Warnings []client.Warning
+	// Queued is since when the run waits for a worker; zero while it does not.
+	Queued time.Time
+
+	doubts Doubts
 }
 
 // NewLive returns a Live that writes to out.
@@ -42,15 +52,30 @@ func NewLive(out io.Writer, style terminal.Style) *Live {
 	}
 }
 
-// Bundle returns the calls that the run's model asked for last.
-func (l *Live) Bundle(runID string) *Bundle { return l.bundles.Of(runID) }
+// Bundles returns what the run's model asked for so far.
+func (l *Live) Bundles() *Bundles { return &l.bundles }
 
-// Waiting says what the run is doing at the moment and since when, "" for nothing worth saying.
-func (l *Live) Waiting() (string, time.Time) { return l.waiting, l.since }
+// Unknown lists the run's calls whose outcome nobody knows.
+func (l *Live) Unknown(runID string) []Doubt { return l.doubts.Unknown(&l.bundles, runID) }
+
+// Status says what the run is doing at the moment, "" for nothing worth saying.
+func (l *Live) Status(now time.Time) string {
+	if l.retry != nil {
+		if left := l.retry.wait() - now.Sub(l.since); left > 0 {
+			return fmt.Sprintf("… %s; next attempt in %ds%s", terminal.Line(l.retry.trouble()), int((left+time.Second-1)/time.Second), terminal.Line(l.retry.elsewhere()))
+		}
+	}
+	seconds := int(now.Sub(l.since).Seconds())
+	if l.waiting == "" || seconds <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("… %s  %ds", l.waiting, seconds)
+}
 
 // Event writes one event.
 func (l *Live) Event(e client.Event) {
 	l.bundles.Add(e)
+	l.doubts.Add(e)
 	switch family, _, _ := strings.Cut(e.Type, "."); family {
 	case "model":
 		l.modelEvent(e)
@@ -70,6 +95,14 @@ func (l *Live) modelEvent(e client.Event) {
 		l.flush()
 		l.started = e.OccurredAt
 		l.wait(fmt.Sprintf("model call %d %s", d.Index, d.Model), e)
+	case "model.call.retrying":
+		l.flush()
+		l.wait(fmt.Sprintf("model call %d %s", d.Index, d.NextModel), e)
+		l.retry = &d
+		l.note(d.trouble() + "; " + d.next())
+		if d.Message != "" {
+			l.plain(l.style.Dim(terminal.Cut(terminal.Line(d.Message), TextColumns(l.style)-2)))
+		}
 	case "model.call.completed":
 		l.CostMicroUSD = max(l.CostMicroUSD, d.RunCost)
 		known := d.Cost > 0 || d.RunCost > 0
@@ -87,7 +120,7 @@ func (l *Live) modelEvent(e client.Event) {
 	case "model.call.abandoned":
 		l.flush()
 		l.CostKnown = false // its answer may have been made and paid for
-		l.line(l.style.Yellow("!"), fmt.Sprintf("model call %d was interrupted (%s)", d.Index, terminal.Line(d.Reason)), "")
+		l.note(fmt.Sprintf("model call %d was interrupted (%s)", d.Index, d.Reason))
 	}
 }
 
@@ -107,7 +140,7 @@ func (l *Live) account(d modelCall, known bool, at time.Time) string {
 }
 
 func (l *Live) modelHeader(index int64, detail string) {
-	l.header, l.waiting = index, ""
+	l.header, l.waiting, l.retry = index, "", nil
 	l.line(l.style.Cyan("●"), l.style.Bold(fmt.Sprintf("model call %d", index)), detail)
 }
 
@@ -130,53 +163,6 @@ func (l *Live) assistantEvent(e client.Event) {
 	}
 }
 
-func (l *Live) runEvent(e client.Event) {
-	d := decode[lifecycle](e)
-	switch e.Type {
-	case "run.started":
-		if l.Workspace == "" && d.Workspace != "" {
-			l.Workspace = d.Workspace
-			l.line(l.style.Dim("·"), l.style.Dim("workspace "+terminal.Line(d.Workspace)), "")
-		}
-	case "run.finished", "run.failed", "run.cancelled":
-		l.flush()
-		l.wait("", e)
-		for id := range l.shells {
-			l.endCommand(id, "", "", "")
-		}
-	case "approval.resolved":
-		l.resolved(e)
-	case "gap.run_disconnected":
-		l.flush()
-		l.line(l.style.Yellow("!"), "the worker vanished ("+terminal.Line(d.Reason)+"); the run goes on from its log", "")
-	}
-}
-
-func (l *Live) resolved(e client.Event) {
-	d := decode[struct {
-		Status  string `json:"status"`
-		By      string `json:"by"`
-		Comment string `json:"comment"`
-	}](e)
-	mark := l.style.Green("✓")
-	if d.Status != "approved" {
-		mark = l.style.Red("✗")
-	}
-	l.line(mark, terminal.Line(resolution(d.Status, d.By, d.Comment)), "")
-}
-
-// resolution says how an approval ended and through whom. One that nobody answered
-// ended with its run, and its comment says who ended that.
-func resolution(status, by, comment string) string {
-	switch {
-	case status == "cancelled" && by == "system" && comment != "":
-		return "no answer: " + comment
-	case comment != "":
-		return status + " by " + by + ": " + comment
-	}
-	return status + " by " + by
-}
-
 // flush writes the text that was held back: more came after it, so it was no answer.
 func (l *Live) flush() {
 	if l.held == "" {
@@ -197,12 +183,24 @@ func TextColumns(st terminal.Style) int {
 }
 
 func (l *Live) wait(what string, e client.Event) {
+	l.retry = nil
 	l.waiting, l.since = strings.TrimSpace(terminal.Line(what)), e.OccurredAt
 }
 
 // line writes a line with a mark before it and a dimmed detail at its end.
 func (l *Live) line(mark, text, detail string) {
 	fmt.Fprintln(l.out, l.style.Row(mark+" "+text, detail))
+}
+
+// note writes something that the operator should know.
+func (l *Live) note(text string) {
+	for i, line := range terminal.Wrap(terminal.Line(text), TextColumns(l.style)-2) {
+		if i == 0 {
+			l.line(l.style.Yellow("!"), line, "")
+		} else {
+			l.plain(line)
+		}
+	}
 }
 
 // plain writes a line that belongs to the mark above it.

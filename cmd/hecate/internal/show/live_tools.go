@@ -178,8 +178,8 @@ func (l *Live) settle(d toolCall) {
 		return
 	}
 	text := l.nameOf(d) + ": " + terminal.Line(d.Outcome)
-	if d.Outcome == "unknown" {
-		text = l.nameOf(d) + ": outcome unknown; it is not run again"
+	if d.Outcome == client.StateUnknown {
+		text = l.nameOf(d) + ": outcome unknown; it may have taken effect, and is not run again"
 	} else if d.Error != "" {
 		text += ": " + terminal.Line(firstLine(d.Error))
 	}

@@ -19,6 +19,9 @@ type Log struct {
 	last  time.Time
 
 	workspace string
+	node      string // whose worker had the run last
+	bundles   Bundles
+	doubts    Doubts
 }
 
 // NewLog returns a Log that writes to out.
@@ -32,6 +35,8 @@ const (
 
 // Event writes one line.
 func (l *Log) Event(e client.Event) {
+	l.bundles.Add(e)
+	l.doubts.Add(e)
 	at := e.OccurredAt.Local()
 	if at.YearDay() != l.last.YearDay() || at.Year() != l.last.Year() {
 		fmt.Fprintln(l.out, l.style.Dim(at.Format("2006-01-02 (MST)")))
@@ -44,15 +49,22 @@ func (l *Log) Event(e client.Event) {
 	if l.style.Columns > 0 {
 		text = terminal.Cut(text, max(l.style.Columns-len(head)-typeColumns-2, textColumnsMin))
 	}
-	line := l.style.Dim(head) + l.paint(e.Type, name) + pad + "  " + text
+	line := l.style.Dim(head) + l.paint(e, name) + pad + "  " + text
 	fmt.Fprintln(l.out, strings.TrimRight(line, " "))
 }
 
-func (l *Log) paint(eventType, name string) string {
+// Unknown lists the calls of the run whose outcome nobody knows so far.
+func (l *Log) Unknown(runID string) []Doubt { return l.doubts.All(&l.bundles, runID) }
+
+func (l *Log) paint(e client.Event, name string) string {
+	eventType := e.Type
 	switch {
+	case eventType == "tool.dispatch.settled" && decode[toolCall](e).Outcome == client.StateUnknown:
+		return l.style.Red(name)
 	case strings.HasSuffix(eventType, "failed"), strings.HasSuffix(eventType, "blocked"), strings.HasSuffix(eventType, "timed_out"):
 		return l.style.Red(name)
-	case strings.HasPrefix(eventType, "approval."):
+	case strings.HasPrefix(eventType, "approval."), strings.HasPrefix(eventType, "gap."), eventType == "run.warning",
+		eventType == "model.call.retrying", eventType == "model.call.abandoned", eventType == "tool.outcome.stated":
 		return l.style.Yellow(name)
 	case eventType == "run.finished":
 		return l.style.Green(name)
@@ -71,7 +83,9 @@ func (l *Log) describe(e client.Event) string {
 		text, known = describeModel(e)
 	case "tool", "policy":
 		text, known = l.describeTool(e)
-	case "conversation", "artifact":
+	case "conversation":
+		text, known = describeConversation(e)
+	case "artifact":
 		text, known = decode[struct {
 			Name string `json:"name"`
 		}](e).Name, true
@@ -98,6 +112,8 @@ func describeModel(e client.Event) (string, bool) {
 		return fmt.Sprintf("call %d, cost %s, %s", d.Index, Cost(d.Cost, known), Count(d.ToolCalls, "tool call")), true
 	case "model.call.failed":
 		return fmt.Sprintf("call %d: %s", d.Index, d.Message), true
+	case "model.call.retrying":
+		return fmt.Sprintf("%s; %s (call %d, attempt %d): %s", d.trouble(), d.next(), d.Index, d.Attempt, d.Message), true
 	case "model.call.abandoned":
 		return fmt.Sprintf("call %d: %s", d.Index, d.Reason), true
 	case "model.response.recorded":
@@ -112,12 +128,29 @@ func describeModel(e client.Event) (string, bool) {
 	return "", false
 }
 
+func describeConversation(e client.Event) (string, bool) {
+	d := decode[lifecycle](e)
+	if e.Type != "conversation.inherited" {
+		return "", true
+	}
+	text := "that of " + d.FromRun
+	if d.Messages > 0 {
+		text += ", and " + Count(d.Messages, "message") + " more"
+	}
+	return text, true
+}
+
 func (l *Log) describeTool(e client.Event) (string, bool) {
 	d := decode[toolCall](e)
 	switch e.Type {
 	case "tool.dispatch.intended":
 		return strings.TrimSuffix(d.Title, " (dispatching)"), true
+	case "tool.outcome.stated":
+		return d.Name + ": " + d.stated(), true
 	case "tool.dispatch.settled":
+		if d.Outcome == client.StateUnknown {
+			return d.Name + ": outcome unknown; it may have taken effect, and is not run again", true
+		}
 		if d.Error != "" {
 			return d.Title + ": " + firstLine(d.Error), true
 		}
@@ -147,13 +180,17 @@ func (l *Log) describeRun(e client.Event) (string, bool) {
 		return strings.Trim(fmt.Sprintf("run %d, %s", d.Number, d.Status), ", "), d.Number > 0
 	case "run.queued", "task.updated", "run.awaiting_approval":
 		return "", true
-	case "run.started", "run.claimed":
+	case "run.claimed":
+		return l.claimed(d), true
+	case "run.started":
 		if d.Workspace != "" {
 			l.workspace = d.Workspace
 		}
 		return d.Workspace, true
 	case "run.resumed_from_event":
-		return "from " + d.FromRun, true
+		return d.chain(), true
+	case "run.warning":
+		return d.Message, true
 	case "run.finished":
 		return Count(d.Calls, "model call"), true
 	case "run.failed":
@@ -161,13 +198,26 @@ func (l *Log) describeRun(e client.Event) (string, bool) {
 	case "run.cancelled":
 		return d.Reason + ", by " + d.By, true
 	case "gap.run_disconnected":
-		return d.Reason + ", " + d.Action, true
+		return strings.TrimSuffix(d.Reason+", "+d.Action+": "+d.Message, ": "), true
 	case "approval.requested":
 		return QuestionOf(e).Reason, true
 	case "approval.resolved":
 		return resolution(d.Status, d.By, d.Comment), true
 	}
 	return "", false
+}
+
+// claimed says who takes the run, and from whom.
+func (l *Log) claimed(d lifecycle) string {
+	before := l.node
+	l.node = d.NodeID
+	switch {
+	case d.NodeID == "":
+		return ""
+	case before != "" && before != d.NodeID:
+		return "by node " + d.NodeID + ", before it " + before
+	}
+	return "by node " + d.NodeID
 }
 
 func route(provider, model string) string {

@@ -56,13 +56,18 @@ func render(events []client.Event, style terminal.Style) string {
 	for _, e := range events {
 		live.Event(e)
 		if e.Type == "approval.requested" {
-			show.QuestionOf(e).Write(&out, style, live.Bundle(e.RunID))
+			q := show.QuestionOf(e)
+			q.Bundle = live.Bundles().Of(e.RunID)
+			q.Write(&out, style)
 		}
 	}
 	fmt.Fprintf(&out, "\nanswer %q, cost %s\n\n", live.Answer, show.Cost(live.CostMicroUSD, live.CostKnown))
 	log := show.NewLog(&out, style)
 	for _, e := range events {
 		log.Event(e)
+	}
+	for _, d := range log.Unknown("run_1") {
+		fmt.Fprintf(&out, "unknown: %s, step %s\n", d.Call, terminal.Line(d.StepID))
 	}
 	return out.String()
 }
@@ -99,7 +104,7 @@ func TestGolden(t *testing.T) {
 
 // Without colours not one control character is printed, whatever the events say.
 func TestNothingRawReachesTheScreen(t *testing.T) {
-	for _, name := range []string{"deceit", "trouble", "late"} {
+	for _, name := range []string{"deceit", "trouble", "late", "again"} {
 		for _, r := range render(eventsOf(t, "testdata/"+name+".jsonl"), terminal.Style{Columns: 60}) {
 			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
 				t.Errorf("%s prints %U", name, r)
@@ -166,6 +171,110 @@ func TestDigestOfWhatIsShown(t *testing.T) {
 	}
 	if b.Of("run_2") != nil {
 		t.Error("an unknown run has a bundle")
+	}
+}
+
+// While nothing happens it is said what is waited for, and until when.
+func TestStatus(t *testing.T) {
+	events := eventsOf(t, "testdata/again.jsonl")
+	at := time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)
+	for _, c := range []struct {
+		seen   string // the last event that was seen
+		times  int    // so often
+		now    time.Duration
+		want   string
+		queued bool
+	}{
+		{"run.queued", 1, 3 * time.Second, "", true},
+		{"run.started", 1, 3 * time.Second, "", false},
+		{"model.call.started", 1, 500 * time.Millisecond, "", false},
+		{"model.call.started", 1, 3 * time.Second, "… model call 1 m  2s", false},
+		{"model.call.retrying", 1, 1200 * time.Millisecond, "… x is overloaded; next attempt in 3s", false},
+		{"model.call.retrying", 1, 6200 * time.Millisecond, "… model call 1 m  6s", false},
+		{"model.call.retrying", 2, 5204 * time.Millisecond, "… model call 1 m2  1s", false},
+		{"gap.run_disconnected", 1, 38 * time.Second, "", true},
+		{"gap.run_disconnected", 2, 39 * time.Second, "… waiting for a worker that reaches the workspace  2s", false},
+		{"run.failed", 1, 45 * time.Second, "", false},
+	} {
+		live, left := show.NewLive(io.Discard, terminal.Style{}), c.times
+		for _, e := range events {
+			if left > 0 {
+				live.Event(e)
+			}
+			if e.Type == c.seen {
+				left--
+			}
+		}
+		if got := live.Status(at.Add(c.now)); got != c.want || live.Queued.IsZero() == c.queued {
+			t.Errorf("%s %d: %q, queued %v; want %q, %v", c.seen, c.times, got, !live.Queued.IsZero(), c.want, c.queued)
+		}
+	}
+}
+
+// What nobody knows is named until somebody has looked, and what the end of a run
+// left open is known only once it has ended.
+func TestUnknownCalls(t *testing.T) {
+	events := eventsOf(t, "testdata/again.jsonl")
+	live, log := show.NewLive(io.Discard, terminal.Style{}), show.NewLog(io.Discard, terminal.Style{})
+	said := ""
+	for _, e := range events {
+		live.Event(e)
+		log.Event(e)
+		now := fmt.Sprint(live.Unknown("run_1"), log.Unknown("run_1"))
+		if now != said {
+			said = now
+			want := map[string]string{
+				"run.created":           "[] []",
+				"tool.dispatch.settled": "[{step_2 shell_exec make release}] [{step_2 shell_exec make release}]",
+				"run.failed":            "[{step_2 shell_exec make release}] [{step_2 shell_exec make release} {step_3 file_write a.txt}]",
+				"tool.outcome.stated":   "[] [{step_3 file_write a.txt}]",
+			}[e.Type]
+			if now != want {
+				t.Errorf("after %s: %s, want %s", e.Type, now, want)
+			}
+		}
+	}
+}
+
+// A bundle that a run takes over is the same calls under another name.
+func TestBundleTakenOver(t *testing.T) {
+	var b show.Bundles
+	for i := range 2 {
+		b.Add(client.Event{RunID: "run_1", Type: "assistant.tool_call_proposed", Data: fmt.Appendf(nil,
+			`{"model_call_index":%d,"tool_call_id":"c1","tool_name":"shell_exec","input":{"command":"ls"}}`, i+1)})
+	}
+	q := show.Question{Digest: "of the event", Bundle: b.At("run_1", 1).TakenOver("run_2")}
+	want := run.BundleDigest("run_2", 0, []run.ToolCall{{ID: "c1", Name: "shell_exec", Arguments: event.NewText(`{"command":"ls"}`)}})
+	if got := q.Shown("run_2"); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	if b.At("run_1", 3) != nil || b.At("run_2", 1) != nil || b.At("run_1", 1).RunID != "run_1" {
+		t.Error("the bundles are mixed up")
+	}
+	if got := (show.Question{Bundle: b.Of("run_1")}).Shown("run_1"); got != "" {
+		t.Errorf("without a digest of the server %q is sent", got)
+	}
+}
+
+// The digest of a start covers the whole task, as its run froze it.
+func TestDigestOfAStart(t *testing.T) {
+	task := client.Task{
+		ExecutionKind: "shell", Prompt: "p", SystemPrompt: "s", ShellCommand: "make", GitCommand: "g", FileOperation: "o", FilePath: "f", FileContent: "c",
+		WorkspaceMode: "ephemeral", WorkingDirectory: "/w", Repo: "r", BaseBranch: "b", AllowedRoot: "/a", ReadOnly: true, Network: true, TimeoutMS: 7,
+	}
+	want := run.DirectDigest("run_1", run.Spec{
+		ExecutionKind: "shell", Prompt: event.NewText("p"), SystemPrompt: event.NewText("s"), ShellCommand: event.NewText("make"), GitCommand: event.NewText("g"),
+		FileOperation: "o", FilePath: "f", FileContent: event.NewText("c"), WorkspaceMode: "ephemeral", WorkingDirectory: "/w", Repo: "r",
+		BaseBranch: "b", AllowedRoot: "/a", ReadOnly: true, Network: true, TimeoutMS: 7,
+	})
+	q := show.Question{Digest: "of the event", Start: show.StartOf(task)}
+	if got := q.Shown("run_1"); got != want {
+		t.Errorf("digest %s, want %s", got, want)
+	}
+	var out bytes.Buffer
+	q.Write(&out, terminal.Style{})
+	if want := "  shell\n    command   │ make\n    directory │ /w\n    network   │ true\n"; !strings.Contains(out.String(), want) {
+		t.Errorf("shown:\n%s", &out)
 	}
 }
 
