@@ -20,16 +20,15 @@ func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
 	if err != nil {
 		return a.noCall(ctx, e, routingCode(err), err)
 	}
-	route := routes[0]
-	if err := a.encode(route.Client); err != nil {
+	if err := a.encode(routes[0].Client); err != nil {
 		return a.noCall(ctx, e, string(model.InvalidRequest), err)
 	}
-	reserved, short := a.reserve(route)
+	routes, reserved, short := a.afford(routes)
 	if short != nil {
 		return a.fail(ctx, *short)
 	}
 	a.stage(run.ModelCallStarted{
-		ModelCallIndex: e.Index, StepID: a.s.NextStepID(), Model: route.Model, Provider: route.Provider,
+		ModelCallIndex: e.Index, StepID: a.s.NextStepID(), Model: routes[0].Model, Provider: routes[0].Provider,
 		InputTokensEstimate: a.inputTokens(), ReservedPicoUSD: reserved,
 	})
 	if err := a.flush(ctx); err != nil {
@@ -224,13 +223,32 @@ func (a *attempt) answered(route model.Route, r *model.Response) run.Answered {
 // inputTokens estimates the prompt: four characters make a token, more or less.
 func (a *attempt) inputTokens() int64 { return a.chars/4 + 1 }
 
-// reserve is the most that a call at the route may cost, if calls are reserved for,
-// and why the call may not be made. Where tokens are dear to guess, it guesses high:
-// a token for every two characters of conversation and tools.
-func (a *attempt) reserve(route model.Route) (pico int64, short *run.Fail) {
+// afford keeps the routes at which the call cannot cost more than is left of the
+// ceiling, if calls are reserved for, so that it costs no more wherever it goes in the
+// end. It returns the most that it may cost at one of them, or why there is none.
+func (a *attempt) afford(routes []model.Route) (kept []model.Route, pico int64, short *run.Fail) {
 	if !a.Reserve || a.s.BudgetMicroUSD == 0 {
-		return 0, nil
+		return routes, 0, nil
 	}
+	for _, r := range routes {
+		most, no := a.reserve(r)
+		switch {
+		case no == nil:
+			kept, pico = append(kept, r), max(pico, most)
+		case short == nil:
+			short = no
+		}
+	}
+	if len(kept) > 0 {
+		return kept, pico, nil
+	}
+	return nil, 0, short
+}
+
+// reserve is the most that a call at the route may cost, and why the call may not be
+// made there. Where tokens are dear to guess, it guesses high: a token for every two
+// characters of conversation and tools.
+func (a *attempt) reserve(route model.Route) (pico int64, short *run.Fail) {
 	known := false
 	if a.Prices != nil {
 		pico, known = a.Prices.Estimate(route, (a.chars+int64(len(a.tools)))/2+1, a.OutputMax)
