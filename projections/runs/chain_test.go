@@ -173,7 +173,7 @@ func (w *world) ask(index int64) {
 	switch rapid.IntRange(0, 9).Draw(w.t, "model") {
 	case 0:
 		partial := event.NewText(rapid.SampledFrom([]string{"", "half"}).Draw(w.t, "partial"))
-		w.add(run.ModelCallFailed{ModelCallIndex: index, StepID: w.s.InFlight.StepID, Kind: "overloaded", Message: "busy", Partial: partial})
+		w.add(run.ModelCallFailed{ModelCallIndex: index, StepID: w.s.InFlight.StepID, Kind: "overloaded", Message: "busy", Partial: partial, Begun: w.chance(2, "begun")})
 		return
 	case 1:
 		w.crash()

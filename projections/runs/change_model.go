@@ -123,7 +123,9 @@ func (c change) callFailed(p run.ModelCallFailed) {
 	c.talk("ready")
 	if p.Partial.Len() > 0 {
 		c.addMessage(run.Message{Role: run.RoleAssistant, Content: p.Partial}, 0) // for show: no run goes on from it
-		c.r.doc.Item.CostKnown = false                                            // a provider may charge for what it sent
+	}
+	if p.MayCost() {
+		c.r.doc.Item.CostKnown = false
 	}
 	if s := c.r.steps[p.StepID]; s != nil {
 		s.doc.Error, s.doc.ErrorKind = p.Message, p.Kind
