@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hecate/domain/clock"
+	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/runtime/model"
 	"hecate/runtime/worker"
@@ -105,16 +106,21 @@ type pointedStore struct {
 	*points
 }
 
-// Append names its points after the types of the events.
+// Append names its points after the types of the events. They are about the streams
+// and the calls that are to be dispatched.
 func (s pointedStore) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appended, error) {
-	var types, streams []string
+	var types, subjects []string
 	for _, a := range b.Streams {
-		streams = append(streams, a.Stream)
+		subjects = append(subjects, a.Stream)
 		for _, e := range a.Events {
 			types = append(types, e.Type)
+			var intent run.DispatchIntended
+			if e.Type == intent.EventType() && json.Unmarshal(e.Data, &intent) == nil {
+				subjects = append(subjects, intent.ToolCallID)
+			}
 		}
 	}
-	name, about := strings.Join(slices.Compact(types), "+"), strings.Join(streams, " ")
+	name, about := strings.Join(slices.Compact(types), "+"), strings.Join(subjects, " ")
 	s.reach("append.before "+name, about)
 	done, err := s.Store.Append(ctx, b)
 	s.reach("append.after "+name, about)
@@ -144,11 +150,11 @@ func pointedTool(t tools.Tool, p *points) func(json.RawMessage) (tools.Prepared,
 		if err != nil {
 			return call, err
 		}
-		run := call.Run
+		effect := call.Run
 		call.Run = func(ctx context.Context, env *tools.Env) tools.Result {
 			about := env.RunID + " " + env.ToolCallID
 			p.reach("tool.before "+t.Name, about)
-			r := run(ctx, env)
+			r := effect(ctx, env)
 			p.reach("tool.after "+t.Name, about)
 			return r
 		}
