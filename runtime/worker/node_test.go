@@ -44,6 +44,7 @@ type node struct {
 	source   string // the directory that runs work in
 	temp     string
 	tools    []tools.Tool // more than the real ones
+	workers  int          // runs at a time; 2 if zero
 }
 
 func newNode(t *testing.T, scripts ...scripted.Script) *node {
@@ -155,7 +156,7 @@ func (n *node) approve(id string) {
 func (n *node) config(x commands.Executor) worker.Config {
 	return worker.Config{
 		Executor: &x, Store: x.Store, Router: n, Tools: append(append(builtin.All(), builtin.Direct()...), n.tools...), Workspaces: workspace.NewManager(n.temp),
-		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: "none"}, Clock: clock.System{}, Workers: 2, NodeID: "test", Log: slog.New(slog.DiscardHandler),
+		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: "none"}, Clock: clock.System{}, Workers: max(2, n.workers), NodeID: "test", Log: slog.New(slog.DiscardHandler),
 	}
 }
 
