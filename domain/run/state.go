@@ -44,6 +44,7 @@ type State struct {
 	CallsStarted int64     // model calls begun, abandoned ones included
 	CallsDone    int64     // model calls answered
 	InFlight     *InFlight // a model call without an answer
+	reserved     int64     // pico-USD for the last call; they are held if nobody learns what it cost
 	Failure      *ModelCallFailed
 	Batch        *Batch // the last answer, nil before the first
 

@@ -16,6 +16,7 @@ func (s *State) applyLoop(e event.Event) {
 		s.Steps++
 		s.CallsStarted++
 		s.InFlight = &InFlight{Index: p.ModelCallIndex, StepID: p.StepID, Model: p.Model, Reserved: p.ReservedPicoUSD}
+		s.reserved = p.ReservedPicoUSD
 	case ModelResponseRecorded:
 		s.InFlight, s.Disconnects = nil, 0
 		s.CallsDone++
@@ -102,17 +103,18 @@ func (s *State) applyInherited(p ConversationInherited) {
 
 func (s *State) account(p ModelCallCompleted) {
 	s.SpentPicoUSD += p.CostPicoUSD
-	s.CostKnown = s.CostKnown && p.CostKnown
 	s.Route = p.Route
+	if !p.CostKnown {
+		s.loseCost()
+	}
 }
 
-// loseCost notes that the call in flight may have cost something that nobody will
-// know. What was reserved for it counts as spent.
+// loseCost notes that the last call may have cost something that nobody will know.
+// What was reserved for it counts as spent.
 func (s *State) loseCost() {
 	s.CostKnown = false
-	if s.InFlight != nil {
-		s.HeldPicoUSD += s.InFlight.Reserved
-	}
+	s.HeldPicoUSD += s.reserved
+	s.reserved = 0
 }
 
 // batch returns the batch that a dispatch belongs to: the last answer's, or the

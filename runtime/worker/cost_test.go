@@ -199,6 +199,24 @@ func TestAVanishedCallKeepsItsReservation(t *testing.T) {
 	}
 }
 
+// An answer whose cost nobody can tell counts as much as was reserved for it.
+func TestAnAnswerOfUnknownCostKeepsItsReservation(t *testing.T) {
+	const most = 1_000_000
+	p := newProviders(t, scripted.Script{Func: func(k int, _ scripted.Request) scripted.Reply {
+		return calls(call(fmt.Sprint("k", k), "count")) // without usage
+	}})
+	newEffects(p.node)
+	p.priced(map[string]map[string]string{"a/*": expensive})
+	id, s := p.execute(task.Definition{BudgetMicroUSD: 2 * most}, reserving)
+	why := payloads[run.Failed](p.node, id)
+	if s.Status != run.StatusFailed || why[0].Reason != run.ReasonCeiling || p.servers[0].Count() != 2 || s.HeldPicoUSD != 2*most*1_000_000 || s.SpentPicoUSD != 0 {
+		t.Errorf("the run is %s after %d requests, holds %d: %+v", s.Status, p.servers[0].Count(), s.HeldPicoUSD, why)
+	}
+	if w := payloads[run.Warned](p.node, id); len(w) != 0 {
+		t.Errorf("warned of a ceiling that is held: %+v", w)
+	}
+}
+
 // A price that nobody knows cannot be reserved: with a ceiling the call is refused.
 func TestAnUnknownPriceCannotBeReserved(t *testing.T) {
 	p := newProviders(t, replies(text("done")))
@@ -227,7 +245,7 @@ func TestAReservationHoldsWhereverTheCallGoes(t *testing.T) {
 		"within the limit": {expensive, most, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := newProviders(t, replies(down, down), replies(text("done")))
+			p := newProviders(t, replies(down, down), replies(scripted.Reply{Text: "done", Usage: &[2]int64{0, 1}}))
 			prices := map[string]map[string]string{"a/*": {"input": "0", "output": "1"}}
 			if c.second != nil {
 				prices["b/*"] = c.second
