@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -26,9 +27,11 @@ import (
 // Server is a server over a log and read models in memory, behind a real socket.
 type Server struct {
 	*httptest.Server
-	X     *commands.Executor
-	Store eventstore.Store
-	Stop  func() // ends the streams, as a shutdown does
+	X      *commands.Executor
+	Store  eventstore.Store
+	Models *runner.Runner
+	Stop   func()                                      // ends the streams, as a shutdown does
+	Dial   func(ctx context.Context) (net.Conn, error) // a connection to the server
 }
 
 // Options are what differs between the servers of tests. The zero value is an open
@@ -41,6 +44,7 @@ type Options struct {
 	Address   string
 	Public    string
 	Slow      bool          // the read models never move
+	Pipes     bool          // clients come over pipes in memory, not over sockets
 	Patience  time.Duration // with them; 2 s if zero
 	Log       io.Writer     // the server's log; nowhere if nil
 	Shutdown  func()
@@ -85,14 +89,26 @@ func Start(t testing.TB, o Options) *Server {
 	if !o.Slow {
 		stopModels = background(t, models.Run)
 	}
-	hs := httptest.NewServer(s)
+	hs, dial := listen(s, o.Pipes)
 	t.Cleanup(func() {
 		stop()
 		hs.Close()
 		stopModels()
 		_ = db.Close()
 	})
-	return &Server{Server: hs, X: x, Store: x.Store, Stop: stop}
+	return &Server{Server: hs, X: x, Store: x.Store, Models: models, Stop: stop, Dial: dial}
+}
+
+// listen starts the server.
+func listen(h http.Handler, inMemory bool) (*httptest.Server, func(context.Context) (net.Conn, error)) {
+	if inMemory {
+		p := newPipes()
+		return p.serve(h), p.dial
+	}
+	s := httptest.NewServer(h)
+	return s, func(ctx context.Context) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", s.Listener.Addr().String())
+	}
 }
 
 // background runs f until the returned function is called, which waits for its end.

@@ -22,6 +22,9 @@ type Stream struct {
 // NewStream reads from r.
 func NewStream(r io.Reader) *Stream { return &Stream{r: bufio.NewReader(r)} }
 
+// Buffered is how many bytes were read beyond the last frame.
+func (s *Stream) Buffered() int { return s.r.Buffered() }
+
 // Next returns the next frame. io.EOF is the end between two frames; anything cut off
 // in the middle of one is io.ErrUnexpectedEOF.
 func (s *Stream) Next() (f Frame, err error) {

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"fmt"
 	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -21,14 +22,26 @@ import (
 func BenchmarkFanOut(b *testing.B) {
 	for _, clients := range []int{100, 1000} {
 		for _, perSecond := range []int{50, 200, 500} {
-			b.Run(fmt.Sprintf("clients=%d/rate=%d", clients, perSecond), func(b *testing.B) { fanOut(b, clients, perSecond) })
+			b.Run(fmt.Sprintf("clients=%d/rate=%d", clients, perSecond), func(b *testing.B) {
+				fanOut(b, clients, perSecond, events+"?after_sequence=1", run.ShellOutput{ToolCallID: "c", Stream: "stdout", Data: event.NewText(strings.Repeat("x", 300))})
+			})
 		}
 	}
 }
 
-func fanOut(b *testing.B, clients, perSecond int) {
+// BenchmarkRunFanOut is BenchmarkFanOut with clients that all follow one run.
+func BenchmarkRunFanOut(b *testing.B) {
+	for _, clients := range []int{100, 1000} {
+		b.Run(fmt.Sprintf("clients=%d/rate=50", clients), func(b *testing.B) {
+			fanOut(b, clients, 50, runStream+"?after_sequence=6", run.TaskUpdated{})
+		})
+	}
+}
+
+// fanOut appends b.N events of a run at a rate while clients follow a path.
+func fanOut(b *testing.B, clients, perSecond int, path string, payload event.Payload) {
 	s := apitest.Start(b, apitest.Options{})
-	apitest.Append(b, s.Store, "run-r", run.Created{TaskID: "task_r", Number: 1, Kind: "builtin"})
+	beginRun(b, s, "t", "r")
 	sent := make([]time.Time, b.N)
 	delays := make([][]time.Duration, clients)
 	var ready, done sync.WaitGroup
@@ -40,13 +53,17 @@ func fanOut(b *testing.B, clients, perSecond int) {
 		defer conn.Close()
 		ready.Add(1)
 		done.Go(func() {
-			fmt.Fprintf(conn, "GET %s?after_sequence=1 HTTP/1.1\r\nHost: localhost\r\n\r\n", events)
-			lines := bufio.NewScanner(conn)
+			fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", path)
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil || resp.StatusCode != http.StatusOK {
+				panic(fmt.Sprint(resp, err))
+			}
+			lines := bufio.NewScanner(resp.Body)
 			for n := 0; n < b.N && lines.Scan(); {
 				switch line := lines.Bytes(); {
 				case bytes.HasPrefix(line, []byte(": ok")):
 					ready.Done()
-				case bytes.HasPrefix(line, []byte("data: ")):
+				case bytes.HasPrefix(line, []byte("data: ")) && bytes.Contains(line, []byte(payload.EventType())):
 					delays[i] = append(delays[i], time.Since(sent[n]))
 					n++
 				}
@@ -54,14 +71,13 @@ func fanOut(b *testing.B, clients, perSecond int) {
 		})
 	}
 	ready.Wait()
-	text := event.NewText(strings.Repeat("x", 300))
 	tick := time.NewTicker(time.Second / time.Duration(perSecond))
 	defer tick.Stop()
 	b.ResetTimer()
 	for i := range b.N {
 		<-tick.C
 		sent[i] = time.Now()
-		apitest.Append(b, s.Store, "run-r", run.ShellOutput{ToolCallID: "c", Stream: "stdout", Data: text})
+		apitest.Append(b, s.Store, "run-r", payload)
 	}
 	done.Wait()
 	all := slices.Concat(delays...)

@@ -1,14 +1,10 @@
 package stream_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -18,9 +14,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"hecate/api/apitest"
-	"hecate/domain/event"
-	"hecate/domain/run"
-	"hecate/domain/task"
 )
 
 const (
@@ -139,132 +132,6 @@ func TestStreamFilters(t *testing.T) {
 	defer resp.Body.Close()
 	if f, err = frames.Next(); err != nil || f.ID != "11" {
 		t.Errorf("%+v, %v", f, err)
-	}
-}
-
-// A connection that breaks after any byte loses nothing and repeats nothing.
-func TestEveryByteOffset(t *testing.T) {
-	s := apitest.Start(t, apitest.Options{})
-	id := s.Task(t, nil)
-	s.StartRun(t, id)
-	s.StartRun(t, s.Task(t, nil))
-	want := list(t, s, base+"/events")
-	var whole bytes.Buffer
-	resp, _ := s.Subscribe(t.Context(), t, events)
-	frames := apitest.NewStream(io.TeeReader(resp.Body, &whole))
-	for range want {
-		if _, err := frames.Next(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	resp.Body.Close()
-	for cut := range whole.Len() {
-		var got []string
-		last := ""
-		read := func(s *apitest.Stream) {
-			for {
-				f, err := s.Next()
-				if err != nil {
-					return
-				}
-				got, last = append(got, envelope(t, f)), f.ID
-			}
-		}
-		read(apitest.NewStream(bytes.NewReader(whole.Bytes()[:cut])))
-		if cut%97 == 0 { // ask the server now and then; below, its answer is known
-			resp, again := s.Subscribe(t.Context(), t, events, "Last-Event-ID", last)
-			for len(got) < len(want) {
-				f, err := again.Next()
-				if err != nil {
-					t.Fatal(err)
-				}
-				got = append(got, envelope(t, f))
-			}
-			resp.Body.Close()
-		} else {
-			got = append(got, want[len(got):]...)
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Fatalf("cut after %d bytes:\n%s", cut, diff)
-		}
-	}
-}
-
-// Five runs go on while a client is thrown out a hundred times.
-func TestReconnects(t *testing.T) {
-	s := apitest.Start(t, apitest.Options{})
-	writing := make(chan struct{})
-	const rounds = 200
-	go func() {
-		defer close(writing)
-		for i := range rounds {
-			r := fmt.Sprintf("r%d", i%5)
-			if i < 5 {
-				apitest.Append(t, s.Store, "run-"+r, run.Created{TaskID: "task_" + r, Number: 1, Kind: "builtin"})
-			}
-			apitest.Append(t, s.Store, "run-"+r, run.ShellOutput{ToolCallID: "c", Stream: "stdout", Data: event.NewText(strings.Repeat("x", i))})
-			apitest.Append(t, s.Store, "task-"+r, task.BudgetRaised{MicroUSD: int64(i)})
-		}
-	}()
-	var got []string
-	last := "0"
-	for cut := 0; len(got) < rounds+5; cut++ {
-		ctx, leave := context.WithCancel(t.Context())
-		resp, frames := s.Subscribe(ctx, t, events, "Last-Event-ID", last)
-		if cut < 100 { // break after a random number of bytes
-			frames = apitest.NewStream(io.LimitReader(resp.Body, rand.Int64N(3000)))
-		}
-		for len(got) < rounds+5 {
-			f, err := frames.Next()
-			if err != nil {
-				break
-			}
-			got, last = append(got, envelope(t, f)), f.ID
-		}
-		leave()
-		resp.Body.Close()
-	}
-	<-writing
-	if diff := cmp.Diff(list(t, s, base+"/events"), got); diff != "" {
-		t.Errorf("(-list +stream):\n%s", diff)
-	}
-}
-
-// Twenty clients listen, one of them never reads. The others get everything.
-func TestClientThatNeverReads(t *testing.T) {
-	s := apitest.Start(t, apitest.Options{})
-	stuck, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stuck.Close()
-	if _, err := fmt.Fprintf(stuck, "GET %s HTTP/1.1\r\nHost: localhost\r\n\r\n", events); err != nil {
-		t.Fatal(err)
-	}
-	const clients, chunks = 19, 200
-	done := make(chan error, clients)
-	for range clients {
-		resp, frames := s.Subscribe(t.Context(), t, events)
-		defer resp.Body.Close()
-		go func() {
-			for n := 0; n < chunks+1; n++ {
-				if _, err := frames.Next(); err != nil {
-					done <- err
-					return
-				}
-			}
-			done <- nil
-		}()
-	}
-	apitest.Append(t, s.Store, "run-r", run.Created{TaskID: "task_r", Number: 1, Kind: "builtin"})
-	text := event.NewText(strings.Repeat("0123456789abcdef", 1000))
-	for range chunks { // 3 MB
-		apitest.Append(t, s.Store, "run-r", run.ShellOutput{ToolCallID: "c", Stream: "stdout", Data: text})
-	}
-	for range clients {
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
 	}
 }
 

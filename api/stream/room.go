@@ -59,20 +59,22 @@ func (r *room) run(position int64, ask func() (projections.Run, error)) (project
 }
 
 // picture returns the picture of a position that has a version of the half-finished
-// answer, or nearly.
+// answer, or nearly. It is nil if another follower has one of a later position
+// already: then there are events to send first.
 func (r *room) picture(position, version int64, paint func() (*picture, error)) (*picture, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.last.shows(position, version) {
+	switch {
+	case r.last.shows(position, version):
 		return r.last, nil
+	case r.last != nil && r.last.position > position:
+		return nil, nil
 	}
 	p, err := paint()
 	if err != nil {
 		return nil, err
 	}
 	p.version = version
-	if r.last == nil || p.position >= r.last.position {
-		r.last = p
-	}
+	r.last = p
 	return p, nil
 }

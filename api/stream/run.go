@@ -159,6 +159,11 @@ func (c *runClient) catchUp(ctx context.Context, news feed.News, follows bool) e
 			return nil
 		}
 	}
+	return c.drain(ctx)
+}
+
+// drain sends what the log has for the client.
+func (c *runClient) drain(ctx context.Context) error {
 	for {
 		records, err := c.records.Next(ctx)
 		if err != nil || len(records) == 0 {

@@ -54,12 +54,12 @@ func (c *runClient) live(ctx context.Context) error {
 	if !c.dirty || !c.urgent && time.Now().Before(c.due) {
 		return nil
 	}
+	c.due = time.Now().Add(pictureGap)
 	if !c.ready(ctx, c.fold.position) {
-		c.due = time.Now().Add(pictureGap) // nothing is better than steps and approvals that are out of date
-		return nil
+		return nil // better than steps and approvals that are out of date
 	}
 	p, err := c.picture(ctx)
-	if err != nil {
+	if err != nil || p == nil {
 		return err
 	}
 	if err := c.sendPicture("snapshot", "snapshot", p); err != nil {
@@ -71,7 +71,8 @@ func (c *runClient) live(ctx context.Context) error {
 	return nil
 }
 
-// picture returns the state of the run as it is now. The read models must be ready.
+// picture returns the state of the run as it is now, nil if there are events to send
+// first. The read models must be ready.
 func (c *runClient) picture(ctx context.Context) (*picture, error) {
 	return c.room.picture(c.fold.position, c.version(), func() (*picture, error) {
 		began := time.Now()

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -185,47 +187,74 @@ func TestStreamFollowsToTheEnd(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := apitest.Options{}
-			if name == "cancelled" || name == "rejected" {
-				o.Policies = []permission.Policy{permission.PolicyShell}
-			}
-			s := apitest.Start(t, o)
-			id := s.Task(t, map[string]any{"execution_kind": "shell", "shell_command": "true"})
-			runID := s.StartRun(t, id)
-			path := base + "/tasks/" + id + "/runs/" + runID
-			resp, frames := s.Subscribe(t.Context(), t, path+"/stream")
-			defer resp.Body.Close()
-			for { // the first picture of the live state
-				f, err := nextRun(t, frames)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if f.Terminal {
-					t.Fatalf("terminal before the end: %+v", f)
-				}
-				if f.EventType == "snapshot" {
-					break
-				}
-			}
-			st, err := s.X.LoadRun(t.Context(), runID)
-			if err != nil {
-				t.Fatal(err)
-			}
-			end(t, s, st)
-			rest := untilEnd(t, frames)
-			resp, frames = s.Subscribe(t.Context(), t, path+"/stream")
-			defer resp.Body.Close()
-			check(t, s, path, 0, untilEnd(t, frames))
-			done := rest[len(rest)-1]
-			want := name
-			if name == "rejected" {
-				want = "cancelled"
-			}
-			if done.Event != "done" || done.Run.Status != want || len(o.Policies) != len(done.Approvals) {
-				t.Errorf("done: %+v", done.shown)
-			}
+			synctest.Test(t, func(t *testing.T) { followToTheEnd(t, name, end) })
 		})
 	}
+}
+
+func followToTheEnd(t *testing.T, name string, end func(*testing.T, *apitest.Server, *run.State)) {
+	o := apitest.Options{Pipes: true}
+	want := name
+	if name == "cancelled" || name == "rejected" {
+		o.Policies = []permission.Policy{permission.PolicyShell}
+		want = "cancelled"
+	}
+	s := apitest.Start(t, o)
+	id := s.Task(t, map[string]any{"execution_kind": "shell", "shell_command": "true"})
+	runID := s.StartRun(t, id)
+	path := base + "/tasks/" + id + "/runs/" + runID
+	resp, frames := s.Subscribe(t.Context(), t, path+"/stream")
+	defer resp.Body.Close()
+	var all []runFrame
+	for len(all) == 0 || all[len(all)-1].EventType != "snapshot" {
+		f, err := nextRun(t, frames)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, f)
+	}
+	time.Sleep(10 * time.Second)
+	st, err := s.X.LoadRun(t.Context(), runID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	end(t, s, st)
+	all = append(all, untilEnd(t, frames)...)
+	if d := time.Since(began); d > time.Second {
+		t.Errorf("the end came after %v", d)
+	}
+	check(t, s, path, 0, all)
+	done := all[len(all)-1]
+	if done.Event != "done" || done.Run.Status != want || len(o.Policies) != len(done.Approvals) {
+		t.Errorf("done: %+v", done.shown)
+	}
+	var task, r apitest.Item
+	s.Do(t, "GET", base+"/tasks/"+id, nil).Data(t, &task)
+	s.Do(t, "GET", path, nil).Data(t, &r)
+	if task.Status != want || r.Status != want {
+		t.Errorf("afterwards the task is %s, the run %s", task.Status, r.Status)
+	}
+}
+
+// What was appended together with the end of a run comes before the last frame, however
+// much it is.
+func TestTheEndComesLast(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{})
+	beginRun(t, s, "t", "r")
+	resp, frames := s.Subscribe(t.Context(), t, runStream)
+	defer resp.Body.Close()
+	for {
+		if f, err := nextRun(t, frames); err != nil || f.EventType == "snapshot" { // it follows what the hub hands out
+			break
+		}
+	}
+	together := []event.Payload{run.Finished{FinalStatus: run.StatusCompleted}}
+	for range 400 {
+		together = append(together, run.TaskUpdated{})
+	}
+	apitest.Append(t, s.Store, "run-r", together...)
+	check(t, s, base+"/tasks/t/runs/r", 6, untilEnd(t, frames))
 }
 
 func advance(t *testing.T, s *apitest.Server, st *run.State, payloads ...event.Payload) {

@@ -74,9 +74,8 @@ func (s *writer) write(p []byte) error {
 	return nil
 }
 
-// flush sends what was written to the client.
+// flush sends what was written to the client. The next bytes get time of their own.
 func (s *writer) flush() error {
-	s.extend()
 	err := s.c.Flush()
 	s.portion, s.last = 0, time.Now()
 	return err
