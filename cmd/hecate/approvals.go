@@ -83,7 +83,7 @@ func pendingApprovals(ctx context.Context, server *client.Client, task string) (
 func questionOf(ctx context.Context, server *client.Client, p client.Approval) (show.Question, error) {
 	q := show.Question{ApprovalID: p.ID, Kind: p.Kind, Reason: p.Reason, Summary: p.Summary}
 	var bundles show.Bundles
-	err := eachEvent(ctx, server, p.TaskID, p.RunID, 0, func(e client.Event) bool {
+	err := eachEvent(ctx, server, p.TaskID, p.RunID, func(e client.Event) bool {
 		bundles.Add(e)
 		if e.Type == "approval.requested" {
 			if asked := show.QuestionOf(e); asked.ApprovalID == p.ID {
@@ -125,7 +125,7 @@ func fill(ctx context.Context, server *client.Client, task, run string, q *show.
 // bundleAt reads what the model of a run asked for in one of its answers.
 func bundleAt(ctx context.Context, server *client.Client, task, run string, index int64) (*show.Bundle, error) {
 	var bundles show.Bundles
-	err := eachEvent(ctx, server, task, run, 0, func(e client.Event) bool {
+	err := eachEvent(ctx, server, task, run, func(e client.Event) bool {
 		bundles.Add(e)
 		return bundles.At(run, index) == nil || e.Type == "assistant.tool_call_proposed" // they stand together
 	})

@@ -133,7 +133,7 @@ func (n callNames) of(ctx context.Context, c client.ToolCall) (string, error) {
 	if source == nil {
 		source = &show.Bundles{}
 		n.sources[run] = source
-		err := eachEvent(ctx, n.server, n.run.TaskID, run, 0, func(e client.Event) bool {
+		err := eachEvent(ctx, n.server, n.run.TaskID, run, func(e client.Event) bool {
 			source.Add(e)
 			return true
 		})

@@ -142,8 +142,16 @@ func TestAnswerIsBoundToWhatWasShown(t *testing.T) {
 	}
 }
 
-func digestOfShellCall() string {
-	return run.BundleDigest("run_1", 1, []run.ToolCall{{ID: "c1", Name: "shell_exec", Arguments: event.NewText(`{"command":"go test ./..."}`)}})
+func digestOfShellCall() string { return digestOf("run_1", 1, shellCall) }
+
+// digestOf is what the server calls the calls of a bundle.
+func digestOf(runID string, index int64, calls ...obj) string {
+	var out []run.ToolCall
+	for _, c := range calls {
+		input, _ := json.Marshal(c["input"]) // of strings
+		out = append(out, run.ToolCall{ID: c["tool_call_id"].(string), Name: c["tool_name"].(string), Arguments: event.NewText(string(input))})
+	}
+	return run.BundleDigest(runID, index, out)
 }
 
 func TestAnsweredElsewhere(t *testing.T) {
@@ -269,6 +277,22 @@ func TestUsage(t *testing.T) {
 		{"tasks", "--limit=-1"},
 		{"tasks", "--status", "lost"},
 		{"projections", "nonsense"},
+		{"retry"},
+		{"retry", "run_1", "--detach", "--yes"},
+		{"resume", "run_1", "--detach", "--timeout", "5s"},
+		{"resume", "run_1", "--budget", "0"},
+		{"resume", "run_1", "--timeout=-5s"},
+		{"continue", "run_1"},
+		{"continue", "run_1", " "},
+		{"branch", "run_1"},
+		{"branch", "run_1", "--call", "0"},
+		{"settle", "run_1", "step_1"},
+		{"settle", "run_1", "step_1", "--done", "--not-done"},
+		{"usage", "--limit", "0"},
+		{"usage", "--json", "--events", "--provider", "p"},
+		{"provider"},
+		{"provider", "check"},
+		{"stop", "--wait=-1s"},
 	} {
 		a, out, errs := testApp(t)
 		if code := a.run(args); code != exitUsage || errs.Len() == 0 || out.Len() > 0 {

@@ -2,11 +2,15 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
 )
 
 // waiting is a server whose run waits for an approval.
@@ -51,12 +55,17 @@ func TestApprovalsBeforeARun(t *testing.T) {
 		"network_egress": {obj{"execution_kind": "agent_loop"}, []string{"prompt │ Repair it"}},
 	} {
 		t.Run(kind, func(t *testing.T) {
-			s := newContractServer(t, []scriptedEvent{ev("run.created", obj{}), ev("approval.requested", obj{"approval_id": "approval_1", "kind": kind})})
+			s := newContractServer(t, []scriptedEvent{ev("run.created", obj{}), ev("approval.requested", obj{"approval_id": "approval_1", "kind": kind, "digest": "of the run"})})
 			s.direct = c.task
 			s.play()
 			check(t, succeed(t, "approvals", "--server", s.URL), c.want)
 			check(t, succeed(t, "approve", "approval_1", "--server", s.URL), c.want)
-			check(t, s.requests(), []string{`POST resolve {"decision":"approve"}`})
+			var shown client.Task
+			raw, _ := json.Marshal(s.task())
+			if err := json.Unmarshal(raw, &shown); err != nil {
+				t.Fatal(err)
+			}
+			check(t, s.requests(), []string{`POST resolve {"decision":"approve","digest":"` + show.StartOf(shown).Digest("run_1") + `"}`})
 		})
 	}
 }
@@ -227,8 +236,11 @@ func TestVersionAndHelp(t *testing.T) {
 	if again := succeed(t, "--help"); again != help {
 		t.Error("no arguments are not --help")
 	}
-	for _, command := range []string{"run", "demo", "tasks", "log", "approvals", "approve", "reject", "serve", "projections"} {
-		check(t, succeed(t, command, "--help"), []string{"Usage: hecate " + command})
+	for _, command := range []string{
+		"run", "demo", "tasks", "log", "approvals", "approve", "reject", "serve", "projections",
+		"retry", "resume", "continue", "branch", "calls", "settle", "usage", "providers", "provider check", "system stats", "stop",
+	} {
+		check(t, succeed(t, append(strings.Fields(command), "--help")...), []string{"Usage: hecate " + command})
 	}
 }
 

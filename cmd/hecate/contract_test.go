@@ -31,6 +31,9 @@ type contractServer struct {
 	digest   string   // the only one that is accepted, "" for any
 	direct   obj      // what the task has, if it has no model
 	answered func()   // what happens, at the first question, without anybody's request
+	follows  obj      // what the run has, if it follows an earlier one
+	answers  obj      // what is answered at other paths below /hecate/v1
+	forbid   int      // the status with which those are refused, if it is not 0
 }
 
 type scriptedEvent struct {
@@ -112,19 +115,42 @@ func newContractServer(t *testing.T, script []scriptedEvent) *contractServer {
 	}
 	mux.HandleFunc("GET /hecate/v1/system/projections", projections)
 	mux.HandleFunc("POST /hecate/v1/system/projections/rebuild", projections)
+	for _, how := range []string{"retry", "resume", "continue", "retry-from-model-call"} {
+		mux.HandleFunc("POST /hecate/v1/tasks/task_1/runs/run_1/"+how, func(w http.ResponseWriter, r *http.Request) { s.note(r); s.play(); s.reply(w, s.run()) })
+	}
+	mux.HandleFunc("/hecate/v1/", s.other)
 	s.Server = httptest.NewServer(mux)
 	t.Cleanup(s.Close)
 	return s
 }
 
 func (s *contractServer) reply(w http.ResponseWriter, data any) {
-	w.Header().Set("Hecate-Position", "5")
+	s.mu.Lock()
+	w.Header().Set("Hecate-Position", strconv.Itoa(5+len(s.events)))
+	s.mu.Unlock()
 	_ = json.NewEncoder(w).Encode(obj{"object": "x", "data": data})
 }
 
 func (s *contractServer) refuse(w http.ResponseWriter, status int, typ, message string) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(obj{"error": obj{"type": typ, "message": message}})
+}
+
+// other answers what a test has an answer for.
+func (s *contractServer) other(w http.ResponseWriter, r *http.Request) {
+	data, known := s.answers[strings.TrimPrefix(r.URL.RequestURI(), "/hecate/v1")]
+	if r.Method != http.MethodGet {
+		s.note(r)
+	}
+	if s.forbid != 0 {
+		s.refuse(w, s.forbid, "forbidden", "not from here")
+		return
+	}
+	if !known {
+		s.refuse(w, 404, "not_found", "there is nothing at "+r.URL.Path)
+		return
+	}
+	s.reply(w, data)
 }
 
 // note remembers a request that changes something.
@@ -163,7 +189,9 @@ func (s *contractServer) task() obj {
 func (s *contractServer) run() obj {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return obj{"id": "run_1", "task_id": "task_1", "number": 1, "status": s.status, "model_call_count": 2, "total_cost_micros_usd": 3000, "cost_known": true}
+	r := obj{"id": "run_1", "task_id": "task_1", "number": 1, "status": s.status, "model_call_count": 2, "total_cost_micros_usd": 3000, "cost_known": true}
+	maps.Copy(r, s.follows)
+	return r
 }
 
 func (s *contractServer) approvals() []any {

@@ -208,7 +208,7 @@ func (d *demo) showHistory(ctx context.Context, server *client.Client, r runResu
 	d.section("the history")
 	log := show.NewLog(d.out, d.style)
 	all, shown := int64(0), int64(0)
-	err := eachEvent(ctx, server, r.TaskID, r.RunID, 0, func(e client.Event) bool {
+	err := eachEvent(ctx, server, r.TaskID, r.RunID, func(e client.Event) bool {
 		all++
 		if milestones[e.Type] {
 			shown++

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,8 +47,13 @@ func e2eModel() *scripted.Server {
 		}},
 		// The replies to these go out in the order of the requests, whichever run asks.
 		scripted.Script{Marker: "trips", Replies: []scripted.Reply{
-			say("First the file.", write), {HTTP: 400, Body: []byte(`{"error":{"message":"out of order","type":"invalid_request_error"}}`)},
+			say("First the file.", write),
+			{HTTP: 400, Body: []byte(`{"error":{"message":"out of order","type":"invalid_request_error"}}`)},
 			say("On its feet again."), say("There is more to say."), say("Said differently."), say("From the beginning."),
+		}},
+		scripted.Script{Marker: "crashes", ByTurn: true, Replies: []scripted.Reply{
+			say("This takes a while.", scripted.ToolCall("call_1", "shell_exec", map[string]any{"command": "touch ../../../begun; sleep 60"})),
+			say("I don't know whether that worked."), say("Then all is well."),
 		}},
 		scripted.Script{Marker: "busy", Replies: []scripted.Reply{
 			{HTTP: 529, Body: []byte(`{"error":{"message":"come back later","type":"overloaded_error"}}`)}, say("Got through."),
@@ -89,7 +96,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits, "waitfile": waitFile, "start": startTask, "waitpending": waitPending, "latest": latest,
+			"exits": exits, "waitfile": waitFile, "start": startTask, "waitpending": waitPending, "latest": latest, "direct": startDirect,
 		},
 	})
 }
@@ -165,6 +172,22 @@ func startTask(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("RUN", run.ID)
 }
 
+// direct COMMAND starts a task without a model and sets TASK and RUN.
+func startDirect(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, c := context.Background(), serverOf(ts)
+	body, err := json.Marshal(map[string]any{"prompt": "a command", "execution_kind": "shell", "shell_command": args[0], "working_directory": ts.MkAbs("project")})
+	ts.Check(err)
+	res, err := http.Post(c.BaseURL()+"/hecate/v1/tasks", "application/json", bytes.NewReader(body))
+	ts.Check(err)
+	defer res.Body.Close()
+	var made struct{ Data client.Task }
+	ts.Check(json.NewDecoder(res.Body).Decode(&made))
+	run, err := c.StartTask(ctx, made.Data.ID)
+	ts.Check(err)
+	ts.Setenv("TASK", made.Data.ID)
+	ts.Setenv("RUN", run.ID)
+}
+
 // waitpending waits for an approval of TASK and sets APPROVAL.
 func waitPending(ts *testscript.TestScript, _ bool, _ []string) {
 	until(ts, "an approval waits", func() bool {
@@ -185,7 +208,7 @@ func waitPending(ts *testscript.TestScript, _ bool, _ []string) {
 func checkDigest(ts *testscript.TestScript, p client.Approval) {
 	q, err := questionOf(context.Background(), serverOf(ts), p)
 	ts.Check(err)
-	if q.Bundle == nil || q.Shown(p.RunID) != q.Digest {
-		ts.Fatalf("approval %s has the digest %s, which is not that of the calls that are shown", p.ID, q.Digest)
+	if q.Digest == "" || q.Shown(p.RunID) != q.Digest {
+		ts.Fatalf("approval %s has the digest %s, which is not that of what is shown", p.ID, q.Digest)
 	}
 }

@@ -49,7 +49,7 @@ func (c logCommand) Run(a *app) error {
 		return err
 	}
 	last, ended := int64(0), false
-	err = eachEvent(ctx, server, run.TaskID, run.ID, 0, func(e client.Event) bool {
+	err = eachEvent(ctx, server, run.TaskID, run.ID, func(e client.Event) bool {
 		last, ended = e.Sequence, ended || endsRun(e.Type)
 		return write(e) == nil
 	})
@@ -121,9 +121,9 @@ func endsRun(eventType string) bool {
 	return eventType == "run.finished" || eventType == "run.failed" || eventType == "run.cancelled"
 }
 
-// eachEvent hands a run's events behind after to do, page by page, until it returns false.
-func eachEvent(ctx context.Context, server *client.Client, task, run string, after int64, do func(client.Event) bool) error {
-	for {
+// eachEvent hands a run's events to do, page by page, until it returns false.
+func eachEvent(ctx context.Context, server *client.Client, task, run string, do func(client.Event) bool) error {
+	for after := int64(0); ; {
 		page, err := server.RunEvents(ctx, task, run, after)
 		if err != nil {
 			return fmt.Errorf("read the events of run %s: %w", run, err)

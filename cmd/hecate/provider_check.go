@@ -133,7 +133,10 @@ func (p *checkPrinter) status() {
 	}
 }
 
-const nameColumns = 23
+const (
+	nameColumns = 24
+	tookMinMS   = 100 // less is not worth telling
+)
 
 func (p *checkPrinter) print(r modelcheck.Result) {
 	p.done++
@@ -145,7 +148,7 @@ func (p *checkPrinter) print(r modelcheck.Result) {
 	}
 	st := p.a.outStyle
 	took := ""
-	if r.TookMS > 0 {
+	if r.TookMS >= tookMinMS {
 		took = show.Duration(time.Duration(r.TookMS) * time.Millisecond)
 	}
 	indent := strings.Repeat(" ", nameColumns+2)

@@ -202,6 +202,8 @@ func (f *follower) caveats(r runResult) {
 // goOn is the command that takes an ended run further.
 func (r runResult) goOn() string {
 	switch {
+	case r.Status == "completed" && r.ModelCallCount == 0:
+		return "" // it has no conversation
 	case r.Status == "completed":
 		return "hecate continue " + r.RunID + ` "…"`
 	case r.Reason == run.ReasonCeiling:

@@ -94,6 +94,9 @@ const stopPoll = 50 * time.Millisecond
 
 // Run does the command.
 func (c stopCommand) Run(a *app) error {
+	if c.Wait <= 0 {
+		return usage(errors.New("--wait must be longer than nothing"))
+	}
 	ctx, stop := context.WithTimeout(context.Background(), c.Wait)
 	defer stop()
 	server, err := c.connect(ctx, a)

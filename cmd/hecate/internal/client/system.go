@@ -105,21 +105,24 @@ func (c *Client) Providers(ctx context.Context, refresh bool) ([]Provider, error
 
 // Stats is how busy the server and the others over the same log are. Ages are in seconds.
 type Stats struct {
-	QueueDepth       int    `json:"queue_depth"` // runs that no worker has, and that are to be executed
-	WorkerCount      int    `json:"worker_count"`
-	InFlight         int    `json:"in_flight_jobs"`
-	RunsMax          int    `json:"max_concurrent_runs"` // 0: no bound
-	Queued           int64  `json:"queued_runs"`
-	Running          int64  `json:"running_runs"`
-	AwaitingApproval int64  `json:"awaiting_approval_runs"`
-	OldestQueued     int64  `json:"oldest_queued_age_seconds"`
-	OldestRunning    int64  `json:"oldest_running_age_seconds"`
-	WaitingWorkspace int64  `json:"waiting_workspace_runs"`
-	StoreBackend     string `json:"store_backend"`
-	Workers          []struct {
-		Node   string `json:"node"`
-		Claims int    `json:"claims"`
-	} `json:"workers"`
+	QueueDepth       int           `json:"queue_depth"` // runs that no worker has, and that are to be executed
+	WorkerCount      int           `json:"worker_count"`
+	InFlight         int           `json:"in_flight_jobs"`
+	RunsMax          int           `json:"max_concurrent_runs"` // 0: no bound
+	Queued           int64         `json:"queued_runs"`
+	Running          int64         `json:"running_runs"`
+	AwaitingApproval int64         `json:"awaiting_approval_runs"`
+	OldestQueued     int64         `json:"oldest_queued_age_seconds"`
+	OldestRunning    int64         `json:"oldest_running_age_seconds"`
+	WaitingWorkspace int64         `json:"waiting_workspace_runs"`
+	StoreBackend     string        `json:"store_backend"`
+	Workers          []WorkerStats `json:"workers"`
+}
+
+// WorkerStats is one server whose workers are alive.
+type WorkerStats struct {
+	Node   string `json:"node"`
+	Claims int    `json:"claims"` // runs that it has
 }
 
 // Stats tells how busy the server is.

@@ -84,7 +84,7 @@ func (l *Log) describe(e client.Event) string {
 	case "tool", "policy":
 		text, known = l.describeTool(e)
 	case "conversation":
-		text, known = describeConversation(e)
+		text, known = describeConversation(e), true
 	case "artifact":
 		text, known = decode[struct {
 			Name string `json:"name"`
@@ -128,16 +128,16 @@ func describeModel(e client.Event) (string, bool) {
 	return "", false
 }
 
-func describeConversation(e client.Event) (string, bool) {
+func describeConversation(e client.Event) string {
 	d := decode[lifecycle](e)
 	if e.Type != "conversation.inherited" {
-		return "", true
+		return ""
 	}
 	text := "that of " + d.FromRun
 	if d.Messages > 0 {
 		text += ", and " + Count(d.Messages, "message") + " more"
 	}
-	return text, true
+	return text
 }
 
 func (l *Log) describeTool(e client.Event) (string, bool) {
