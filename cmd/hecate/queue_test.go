@@ -45,7 +45,6 @@ func TestWaitForAWorker(t *testing.T) {
 		"bound":  {[]string{"HECATE_TASK_QUEUE_WORKERS=4", "HECATE_TASK_MAX_CONCURRENT=1"}, "waiting for a worker: 1 run at a time (HECATE_TASK_MAX_CONCURRENT), and 1 before it\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			s := realServer(t, append(c.settings, "HECATE_BACKEND=memory")...)
 			ctx := t.Context()
 			task, position, err := s.CreateTask(ctx, client.NewTask{Prompt: "hangs", ExecutionKind: "agent_loop", WorkspaceMode: "ephemeral", WorkingDirectory: t.TempDir()})
