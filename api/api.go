@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,6 +52,9 @@ type Config struct {
 // milliseconds; past this, something is wrong with them.
 const patience = 2 * time.Second
 
+// listsAreNeverNull is a setting of huma for the whole process.
+var listsAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
+
 // Server answers HTTP requests.
 type Server struct {
 	http.Handler
@@ -66,7 +70,7 @@ func New(c Config) (*Server, error) {
 	if c.Patience == 0 {
 		c.Patience = patience
 	}
-	huma.DefaultArrayNullable = false // lists are never null here
+	listsAreNeverNull()
 	reader := feed.NewReader(c.Store)
 	hub := feed.NewHub(reader, c.Log)
 	mux := http.NewServeMux()
