@@ -58,113 +58,58 @@ const recordMax = eventstore.EventsMax / 2
 // errLost says that the run was changed by somebody else; s was folded anew.
 var errLost = errors.New("the run moved on")
 
-// attempt executes a run until it ends, parks or ctx ends. When stopping ends first,
-// the run is handed back.
-func (p *Pool) attempt(ctx, stopping context.Context, t *tenure, id string) (err error) {
-	a := &attempt{Pool: p, t: t, stopping: stopping.Done(), known: map[string]tools.Tool{}, ready: map[string]prepared{}}
-	for _, t := range p.Tools {
-		a.known[t.Name] = t
-	}
+// execute does what is next for the run until it ends, parks or ctx ends. When the
+// pool stops first, the run is handed back.
+func (a *attempt) execute(ctx context.Context) (err error) {
+	defer a.close()
 	defer func() {
-		if a.root != nil {
-			a.root.Close()
-		}
-		p.Progress.drop(id)
 		if r := recover(); r != nil {
-			err = fmt.Errorf("execute run %s: panic: %v\n%s", id, r, debug.Stack())
+			err = errors.Join(panicked(a.s.ID, r), a.salvage(ctx))
 		}
 	}()
-	if err := a.fold(ctx, id); err != nil {
-		return ignore(ctx, err)
-	}
-	mine, err := a.claim(ctx, stopping)
-	if err != nil || !mine {
-		return err
-	}
-	defer a.unclaim()
 	return a.loop(ctx)
 }
 
-// claim takes the run for this process; false if there is nothing to do for it here,
-// or not yet. A run that waits for something is looked at again while the pool takes
-// runs, which it does until stopping ends.
-func (a *attempt) claim(ctx, stopping context.Context) (bool, error) {
-	s := a.s
-	switch {
-	case s.Status.Terminal() || s.Status == run.StatusAwaitingApproval:
-		return false, nil
-	case !a.places.reach(s.Reach):
-		return false, a.cannotReach(ctx, s)
-	case !a.settled(s.Source):
-		a.offerLater(stopping, s.ID, drainLook)
-		return false, nil
-	case a.letOthers(stopping, s):
-		return false, nil
-	}
-	epoch, err := a.Store.Claim(ctx, a.t.instance, commands.RunStream(s.ID), a.ClaimsMax)
-	switch {
-	case errors.Is(err, eventstore.ErrClaimed):
-		return false, nil
-	case errors.Is(err, eventstore.ErrLeaseLost):
-		a.t.lease.End()
-		return false, nil
-	case err != nil:
-		return false, ignore(ctx, err)
-	}
-	a.epoch = epoch
-	return true, nil
-}
-
-// drainLook is how often it is looked whether the run that another one follows has
-// come to rest here.
-const drainLook = 20 * time.Millisecond
-
-// unclaim gives back a run that stays open. Of a parked or ended one the claim is gone.
-func (a *attempt) unclaim() {
-	if a.s.Status != run.StatusRunning && a.s.Status != run.StatusQueued || !a.t.lease.Valid() {
-		return
-	}
-	ctx, stop := context.WithTimeout(context.Background(), releaseMax)
-	defer stop()
-	if err := a.Store.Unclaim(ctx, a.t.instance, commands.RunStream(a.s.ID)); err != nil {
-		a.Log.Warn("give a run back", "run_id", a.s.ID, "error", err)
+func (a *attempt) close() {
+	a.unclaim()
+	a.Progress.drop(a.s.ID)
+	if a.root != nil {
+		a.root.Close()
 	}
 }
 
-// mine reports whether the log says that this attempt has the run.
-func (a *attempt) mine() bool { return a.s.Claim != nil && a.s.Claim.Epoch == a.epoch }
+// panicked is the error of a run in whose execution something panicked: that must not
+// end the process and with it everybody else's runs.
+func panicked(id string, r any) error {
+	return fmt.Errorf("execute run %s: panic: %v\n%s", id, r, debug.Stack())
+}
 
-// take says in the log that this attempt has the run now.
-func (a *attempt) take() {
-	if a.s.Status == run.StatusRunning {
-		a.stage(a.gap(a.s, a.t))
-	}
-	place := a.s.Reach
-	if place == "" {
-		place = a.places.of(a.s.Spec)
-	}
-	a.stage(run.Claimed{NodeID: a.NodeID, Instance: a.t.instance, Epoch: a.epoch, Reach: place, LeaseMS: a.LeaseTTL.Milliseconds()})
+// salvage records what had happened before a panic. So an answer is not paid for again,
+// and a run that panics each time does not begin anew for ever.
+func (a *attempt) salvage(ctx context.Context) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = panicked(a.s.ID, r)
+		}
+	}()
+	return a.flushOrMoveOn(ctx)
 }
 
 // loop does what is next until there is nothing more to do here.
 func (a *attempt) loop(ctx context.Context) error {
 	for {
-		if a.othersRun() {
+		switch {
+		case a.othersRun():
 			return nil
-		}
-		effect := run.Next(a.s, a.rules())
-		switch effect.(type) {
-		case run.Done, run.Park:
+		case a.s.Status.Terminal(), a.s.Status == run.StatusAwaitingApproval:
 			return a.wrapUp(ctx)
-		}
-		if !a.mine() {
+		case !a.mine():
 			a.take()
 			continue
-		}
-		if a.told() {
+		case a.told():
 			return a.handBack(ctx)
 		}
-		err := a.perform(ctx, effect)
+		err := a.perform(ctx, run.Next(a.s, a.rules()))
 		var fenced *eventstore.FencedError
 		switch {
 		case errors.Is(err, errLost):
@@ -175,8 +120,10 @@ func (a *attempt) loop(ctx context.Context) error {
 			return a.giveUp(ctx, err)
 		case errors.Is(context.Cause(ctx), tools.ErrRunEnded):
 			return a.wrapUp(ctx)
+		case errors.Is(context.Cause(ctx), errStopped):
+			return a.handBack(ctx)
 		case ctx.Err() != nil:
-			return a.flushOrMoveOn(ctx) // out of time: what happened is recorded, the rest waits
+			return a.flushOrMoveOn(ctx) // what happened is recorded, the rest waits
 		case err != nil:
 			return err
 		}
@@ -200,12 +147,6 @@ func (a *attempt) handBack(ctx context.Context) error {
 	}
 	a.stage(run.Queued{Kind: run.Orchestrator, Route: a.s.Route, Resume: true})
 	return a.flushOrMoveOn(ctx)
-}
-
-// othersRun reports whether another worker has taken the run meanwhile: this one had
-// lost its place without knowing it, and must not go on.
-func (a *attempt) othersRun() bool {
-	return !a.s.Status.Terminal() && a.s.Claim != nil && a.s.Claim.Epoch > a.epoch
 }
 
 // giveUp ends a run whose next facts the log can never take, because they break one
@@ -258,9 +199,20 @@ func (a *attempt) prepare(c run.ToolCall) prepared {
 	if !ok || t.Direct != (a.s.Spec.ExecutionKind != run.KindAgentLoop) {
 		p.err = fmt.Errorf("unknown tool: %s", c.Name)
 	} else {
-		p.Prepared, p.err = t.Prepare(argumentsOf(c))
+		p = read(t, c)
 	}
 	a.ready[c.ID] = p
+	return p
+}
+
+// read has a tool read a call's arguments. A panic in it is an answer to the model.
+func read(t tools.Tool, c run.ToolCall) (p prepared) {
+	defer func() {
+		if r := recover(); r != nil {
+			p = prepared{err: fmt.Errorf("%s tool internal error: %v", c.Name, r)}
+		}
+	}()
+	p.Prepared, p.err = t.Prepare(argumentsOf(c))
 	return p
 }
 
@@ -293,6 +245,11 @@ func (a *attempt) flush(ctx context.Context) error {
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), saveLimit)
 	defer stop()
+	return a.saveAll(ctx)
+}
+
+// saveAll makes the staged events durable, piece by piece.
+func (a *attempt) saveAll(ctx context.Context) error {
 	for len(a.staged) > 0 {
 		if err := a.save(ctx, a.staged[:min(len(a.staged), recordMax)]); err != nil {
 			return err
@@ -355,10 +312,9 @@ func (a *attempt) moveOn(ctx context.Context) error {
 	}
 	if len(results) > 0 && a.mine() && a.s.Status.Terminal() && !a.recorded(results) {
 		a.stage(results...)
-		if _, err := a.Executor.Record(ctx, a.meta(), a.s, a.epochFor(a.staged), a.staged); err != nil {
-			return fmt.Errorf("record late results of run %s: %w", a.s.ID, err)
+		if err := a.saveAll(ctx); err != nil {
+			return fmt.Errorf("record late results: %w", err)
 		}
-		a.staged = nil
 	}
 	return errLost
 }

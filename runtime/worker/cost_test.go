@@ -236,8 +236,8 @@ func TestAReservationHoldsWhereverTheCallGoes(t *testing.T) {
 	const most = 1_000_000
 	down := scripted.Reply{HTTP: 500}
 	for name, c := range map[string]struct {
-		second   map[string]string // price at b
-		budget   int64
+		second    map[string]string // price at b
+		budget    int64
 		elsewhere int // requests at b
 	}{
 		"too dear":         {expensive, most - 1, 0},

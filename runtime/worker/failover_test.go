@@ -219,7 +219,7 @@ func TestAWaitIsCutShort(t *testing.T) {
 			t.Fatalf("the run is %s after %d requests: %s", s.Status, p.servers[0].Count(), p.types(r.RunID))
 		}
 		// Another process asks anew: it knows nothing of the limit.
-		p.route.Client = model.NewOpenAI(model.Endpoint{BaseURL: p.set.List()[0].BaseURL})
+		p.route.Client = clientOf(p.set.List()[0].BaseURL)
 		defer p.run(p.executor)()
 		if s := p.end(r.RunID); s.Status != run.StatusCompleted || s.CallsStarted != 2 || s.CallsDone != 1 {
 			t.Errorf("then it is %s after %d calls: %s", s.Status, s.CallsStarted, p.types(r.RunID))

@@ -174,31 +174,3 @@ func TestALateAnswerIsPaidForAndChangesNothing(t *testing.T) {
 		t.Errorf("the run is %s and has spent %d", s.Status, s.SpentPicoUSD)
 	}
 }
-
-// A worker that lost its place without knowing it finds another one's start in the
-// log: it records what it had got and leaves the run alone.
-func TestAWorkerWithoutItsPlaceStops(t *testing.T) {
-	n := newNode(t, scripted.Script{Replies: []scripted.Reply{
-		{Calls: []scripted.Call{scripted.ToolCall("c1", "meddle", map[string]string{})}}, {Text: "never"},
-	}})
-	left := make(chan struct{})
-	n.tools = []tools.Tool{tool("meddle", func(ctx context.Context, env *tools.Env) tools.Result {
-		defer close(left)
-		s, err := n.executor.LoadRun(ctx, env.RunID)
-		if err == nil {
-			_, err = n.executor.Advance(ctx, commands.Meta{}, s, run.Disconnected{Reason: "worker_lease_expired"}, run.Started{WorkerID: "another", WorkspacePath: env.RootPath})
-		}
-		if err != nil {
-			t.Error(err)
-		}
-		return ok("done")
-	})}
-	r := n.start(task.Definition{Prompt: event("go")})
-	stop := n.run(n.executor)
-	<-left
-	n.follow(func(rec eventstore.Record) bool { return rec.Type == "tool.dispatch.settled" })
-	stop()
-	if s := n.state(r.RunID); s.Status != run.StatusRunning || n.model.Count() != 1 {
-		t.Errorf("the run is %s after %d model calls", s.Status, n.model.Count())
-	}
-}

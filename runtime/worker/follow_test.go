@@ -67,6 +67,10 @@ func (e *effects) waiting(t testing.TB) {
 
 func call(id, tool string) scripted.Call { return scripted.ToolCall(id, tool, map[string]string{}) }
 
+func shellCall(id, command string) scripted.Call {
+	return scripted.ToolCall(id, "shell_exec", map[string]string{"command": command})
+}
+
 func calls(c ...scripted.Call) scripted.Reply { return scripted.Reply{Calls: c} }
 
 func text(s string) scripted.Reply { return scripted.Reply{Text: s} }

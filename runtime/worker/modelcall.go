@@ -10,6 +10,7 @@ import (
 	"hecate/domain/fault"
 	"hecate/domain/run"
 	"hecate/runtime/model"
+	"hecate/tools"
 )
 
 // callModel gets one answer from a model. That the request may leave is durable
@@ -34,6 +35,9 @@ func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
 	if err := a.flush(ctx); err != nil {
 		return err
 	}
+	if !a.t.lease.Valid() {
+		return tools.ErrLeaseLost // whoever has the run next makes the call
+	}
 	asking, stop := a.untilTold(ctx)
 	defer stop()
 	defer a.Progress.drop(a.s.ID)
@@ -52,8 +56,11 @@ func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
 			a.stage(a.failure(e.Index, err))
 			return a.flush(ctx)
 		}
-		if err := a.retry(asking, failed, tries, wait); err != nil {
-			return ignore(asking, err)
+		switch err := a.retry(asking, failed, tries, wait); {
+		case asking.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			return err
 		}
 	}
 }

@@ -66,7 +66,7 @@ func newNodeOn(t testing.TB, store eventstore.Store, scripts ...scripted.Script)
 		t.Fatal(err)
 	}
 	t.Cleanup(stop)
-	n.route = model.Route{Provider: "scripted", Kind: "local", Model: scripted.ModelName, Client: model.NewOpenAI(model.Endpoint{BaseURL: base})}
+	n.route = model.Route{Provider: "scripted", Kind: "local", Model: scripted.ModelName, Client: clientOf(base)}
 	n.executor = commands.Executor{
 		Store: store, Clock: clock.System{}, NewID: func() [16]byte { return uuid.Must(uuid.NewV7()) },
 		NewSalt: func() (s [16]byte) { rand.Read(s[:]); return s }, ModelCallsMax: 8,
@@ -160,8 +160,23 @@ func (n *node) config(x commands.Executor) worker.Config {
 	}
 }
 
+// running is a pool at work.
+type running struct {
+	tell context.CancelFunc // to stop
+	done chan struct{}      // closed when it has stopped
+}
+
 // run starts a pool that writes through x and returns what stops it.
 func (n *node) run(x commands.Executor, changes ...func(*worker.Config)) (stop func()) {
+	p := n.begin(x, changes...)
+	return func() {
+		p.tell()
+		<-p.done
+	}
+}
+
+// begin starts a pool that writes through x.
+func (n *node) begin(x commands.Executor, changes ...func(*worker.Config)) running {
 	c := n.config(x)
 	for _, change := range changes {
 		change(&c)
@@ -175,10 +190,7 @@ func (n *node) run(x commands.Executor, changes ...func(*worker.Config)) (stop f
 			n.t.Errorf("pool: %v", err)
 		}
 	}()
-	return func() {
-		cancel()
-		<-done
-	}
+	return running{cancel, done}
 }
 
 func (n *node) state(id string) *run.State {
@@ -346,3 +358,6 @@ func (n *node) checkHistory(id string) {
 		n.t.Errorf("results are %v", results)
 	}
 }
+
+// clientOf is a client of a model server.
+func clientOf(base string) model.Client { return model.NewOpenAI(model.Endpoint{BaseURL: base}) }

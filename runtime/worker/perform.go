@@ -23,10 +23,10 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 		a.stage(run.ModelCallAbandoned{ModelCallIndex: e.Call.Index, StepID: e.Call.StepID, Reason: "the worker vanished while the model call was under way"})
 		return nil
 	case run.Tell:
-		a.stage(run.ConversationSeeded{Messages: e.Messages})
+		a.stage(run.ConversationSeeded(e))
 		return nil
 	case run.Warn:
-		a.stage(run.Warned{Code: e.Code, Message: e.Message})
+		a.stage(run.Warned(e))
 		return nil
 	case run.CallModel:
 		return a.callModel(ctx, e)
@@ -72,6 +72,12 @@ func (a *attempt) begin(ctx context.Context, e run.Begin) error {
 	started := run.Started{
 		Kind: run.Orchestrator, Route: a.s.Route, WorkspaceID: workspace.ID(a.s.TaskID), WorkspacePath: a.s.WorkspacePath,
 		WorkerID: a.NodeID, Resume: e.Resume,
+	}
+	if started.WorkspacePath == "" && a.s.Spec.WorkspaceMode != "in_place" {
+		// Making a copy can take long, and can take the process down: who does it must be known.
+		if err := a.flush(ctx); err != nil {
+			return err
+		}
 	}
 	problem := a.openWorkspace(ctx, &started)
 	if ctx.Err() != nil {

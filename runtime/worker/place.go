@@ -63,22 +63,24 @@ func sourceMissing(s *run.State) bool {
 // courtesy is how long a process whose machine lacks a run's source lets others go first.
 const courtesy = 2 * time.Second
 
-// letOthers leaves a run to other nodes for a moment, once, if its source is not here.
+// letOthers leaves a run whose source is not here to other nodes for a while.
 func (p *Pool) letOthers(ctx context.Context, s *run.State) bool {
 	if p.LeaseTTL == 0 || !sourceMissing(s) {
 		return false
 	}
 	p.mu.Lock()
-	before := p.deferred[s.ID]
-	p.deferred[s.ID] = !before
-	if before {
+	since, known := p.deferred[s.ID]
+	waits := !known || time.Since(since) < courtesy
+	if !known {
+		p.deferred[s.ID] = time.Now()
+	} else if !waits {
 		delete(p.deferred, s.ID)
 	}
 	p.mu.Unlock()
-	if !before {
+	if !known {
 		p.offerLater(ctx, s.ID, courtesy)
 	}
-	return !before
+	return waits
 }
 
 // cannotReach notes that a run's workspace stands elsewhere. If no live worker

@@ -19,7 +19,6 @@ import (
 
 	"hecate/commands"
 	"hecate/domain/clock"
-	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/runtime/model"
 	"hecate/runtime/workspace"
@@ -94,13 +93,15 @@ type Pool struct {
 	places   places
 
 	mu        sync.Mutex
-	queue     []string           // run ids, oldest first
-	state     map[string]*holder // queued and active runs
-	broken    map[string]string  // why a run's last attempt in this process broke
-	deferred  map[string]bool    // runs whose source is missing here, left to others for a moment
-	elsewhere map[string]bool    // runs out of reach
-	wake      chan struct{}      // a run was queued
-	deleted   chan string        // tasks whose workspaces are to go
+	queue     []string             // run ids, oldest first
+	state     map[string]*holder   // queued and active runs
+	broken    map[string]string    // why a run's last attempt in this process broke
+	instances map[string]bool      // names that this process has had
+	elsewhere map[string]bool      // runs out of reach
+	deferred  map[string]time.Time // since when runs whose source is missing here are left to others
+	turn      sync.Mutex           // held by who looks for a run, where claims are bounded
+	wake      chan struct{}        // a run was queued
+	deleted   chan string          // tasks whose workspaces are to go
 }
 
 // New makes a pool that does nothing until Run.
@@ -110,7 +111,7 @@ func New(c Config) *Pool {
 	}
 	return &Pool{
 		Config: c, Progress: newProgress(), places: places{host: "host_" + c.Host, shared: c.Shared},
-		state: map[string]*holder{}, broken: map[string]string{}, deferred: map[string]bool{}, elsewhere: map[string]bool{},
+		state: map[string]*holder{}, broken: map[string]string{}, instances: map[string]bool{}, elsewhere: map[string]bool{}, deferred: map[string]time.Time{},
 		wake: make(chan struct{}, 1), deleted: make(chan string, deletedMax),
 	}
 }
@@ -159,12 +160,12 @@ func (p *Pool) serve(ctx context.Context) error {
 	defer stop(nil)
 	acting, halt := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer halt(nil)
-	go p.overlook(t, taking, stop, halt)
+	go p.overlook(taking, t, stop, halt)
 
 	g, gctx := errgroup.WithContext(taking)
 	g.Go(func() error { return p.follow(gctx, head) })
 	g.Go(func() error { return p.sweep(gctx) })
-	g.Go(func() error { return p.reconcile(gctx, t) })
+	g.Go(func() error { return p.reconcile(gctx) })
 	for range max(1, p.Workers) {
 		g.Go(func() error { return p.work(gctx, acting, t) })
 	}
@@ -180,7 +181,7 @@ var errStopped = errors.New("the server stops")
 
 // overlook ends what goes on: at once when the lease is over, and after a while when
 // the pool is told to stop.
-func (p *Pool) overlook(t *tenure, taking context.Context, stop, halt context.CancelCauseFunc) {
+func (p *Pool) overlook(taking context.Context, t *tenure, stop, halt context.CancelCauseFunc) {
 	select {
 	case <-t.lease.Done():
 	case <-taking.Done():
@@ -220,28 +221,6 @@ func (p *Pool) insist(ctx context.Context, what string, try func() error) error 
 		case <-time.After(retryAfter):
 		}
 	}
-}
-
-// gap marks that a run goes on after its attempt vanished: with an earlier process of
-// this node, with another node, or in this process because something around it broke.
-func (p *Pool) gap(s *run.State, t *tenure) run.Disconnected {
-	g := run.Disconnected{
-		Reason: "boot_reconcile", Action: run.ActionRequeued, PriorStatus: s.Status,
-		RecoveredStatus: run.StatusQueued, RecoveryStrategy: "requeue",
-	}
-	p.mu.Lock()
-	why := p.broken[s.ID]
-	p.mu.Unlock()
-	if c := s.Claim; c != nil && (c.NodeID != p.NodeID || c.Instance == t.instance) {
-		g.Reason, g.RecoveryStrategy, g.StaleThresholdMS = "worker_lease_expired", "periodic_requeue", c.LeaseMS
-		if c.Instance != t.instance {
-			g.Message = "taken over from node " + c.NodeID
-		}
-	}
-	if why != "" {
-		g.Message = bound(why)
-	}
-	return g
 }
 
 // Active returns how many runs are being executed and how many wait for a worker.

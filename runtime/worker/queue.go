@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"time"
 
@@ -46,7 +47,7 @@ const (
 )
 
 // reconcile offers open runs that nobody holds, however that came about.
-func (p *Pool) reconcile(ctx context.Context, t *tenure) error {
+func (p *Pool) reconcile(ctx context.Context) error {
 	all := time.NewTicker(p.Reconcile)
 	defer all.Stop()
 	look := make(<-chan time.Time)
@@ -63,6 +64,7 @@ func (p *Pool) reconcile(ctx context.Context, t *tenure) error {
 		case <-all.C:
 			p.mu.Lock()
 			clear(p.elsewhere) // perhaps a place has become reachable
+			maps.DeleteFunc(p.deferred, func(_ string, since time.Time) bool { return time.Since(since) > 2*courtesy })
 			p.mu.Unlock()
 			err = p.offerAll(ctx)
 		case <-look:
@@ -166,25 +168,41 @@ func (p *Pool) stop(id string) {
 // under acting.
 func (p *Pool) work(ctx, acting context.Context, t *tenure) error {
 	for {
+		a, runCtx, err := p.next(ctx, acting, t)
+		if err != nil {
+			return err
+		}
+		p.release(ctx, a.s.ID, a.execute(runCtx))
+	}
+}
+
+// next takes the oldest queued run that there is something to do for. Where claims are
+// bounded, one worker at a time looks: others would overtake the run that it waits with.
+func (p *Pool) next(ctx, acting context.Context, t *tenure) (*attempt, context.Context, error) {
+	if p.ClaimsMax > 0 {
+		p.turn.Lock()
+		defer p.turn.Unlock()
+	}
+	for {
 		id, runCtx, ok := p.take(ctx, acting)
 		if !ok {
 			select {
 			case <-ctx.Done():
-				return ctx.Err()
+				return nil, nil, ctx.Err()
 			case <-p.wake:
 				continue
 			}
 		}
-		err := p.attempt(runCtx, ctx, t, id)
-		if errors.Is(err, eventstore.ErrBusy) {
+		a, err := p.claim(runCtx, ctx, t, id)
+		switch {
+		case errors.Is(err, eventstore.ErrBusy):
 			p.putBack(id)
 			pause(ctx, busyWait)
-			continue
+		case a == nil:
+			p.release(ctx, id, err)
+		default:
+			return a, runCtx, nil
 		}
-		if err != nil && ctx.Err() == nil {
-			p.Log.Error("execute run", "run_id", id, "error", err)
-		}
-		p.release(ctx, id, err)
 	}
 }
 
@@ -229,6 +247,9 @@ func (p *Pool) putBack(id string) {
 // release ends an attempt. If it broke, or the run was asked for meanwhile, the run is
 // queued again.
 func (p *Pool) release(ctx context.Context, id string, err error) {
+	if err != nil && ctx.Err() == nil {
+		p.Log.Error("execute run", "run_id", id, "error", err)
+	}
 	p.mu.Lock()
 	h := p.state[id]
 	h.cancel(nil)

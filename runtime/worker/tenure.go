@@ -31,6 +31,9 @@ const forever = 100 * 365 * 24 * time.Hour
 
 func (p *Pool) begin(ctx context.Context) (*tenure, error) {
 	t := &tenure{instance: ident.New("instance"), lease: process.NewLease(), ended: make(chan struct{})}
+	p.mu.Lock()
+	p.instances[t.instance] = true
+	p.mu.Unlock()
 	asked := time.Now()
 	w := eventstore.Worker{Instance: t.instance, Node: p.NodeID, Reach: p.places.all(), TTL: p.LeaseTTL}
 	if w.TTL == 0 {
