@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"hecate/commands"
 	domainevent "hecate/domain/event"
@@ -16,7 +17,9 @@ import (
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/eventstore"
+	"hecate/runtime/model"
 	"hecate/runtime/model/scripted"
+	"hecate/runtime/worker"
 )
 
 // dying is a log whose process dies: what was appended until then is durable, and
@@ -105,40 +108,116 @@ func (d *dying) Unclaim(ctx context.Context, instance, stream string) error {
 	return d.Store.Unclaim(ctx, instance, stream)
 }
 
+// story is a run that is taken through a crash at each of its appends.
+type story struct {
+	name     string
+	appends  int64 // that it makes at least
+	policies []permission.Policy
+	task     task.Definition
+	script   scripted.Script
+	lead     func(n *node, r commands.RunResult) commands.RunResult // to the run that is meant; nil: the first
+	results  string                                                 // of its conversation
+	commands []string                                               // that append to the marker; each runs at most once
+	unknown  bool                                                   // it may fail, because nobody knows what became of its one call
+}
+
+func echo(id, line string) scripted.Call { return shellCall(id, "echo "+line+" >> marker") }
+
+var stories = []story{
+	{
+		name: "two answers with calls", appends: 4,
+		script: scripted.Script{ByTurn: true, Replies: []scripted.Reply{
+			calls(echo("c1", "1"), echo("c2", "2"), call("c3", "list_dir")), calls(echo("c4", "4")), text("done"),
+		}},
+		results: "c1 c2 c3 c4", commands: []string{"1", "2", "4"},
+	},
+	{
+		name: "an approval in the midst", appends: 4, policies: []permission.Policy{permission.PolicyShell},
+		script: scripted.Script{ByTurn: true, Replies: []scripted.Reply{
+			calls(call("c1", "list_dir")), calls(echo("c2", "2"), echo("c3", "3")), text("done"),
+		}},
+		results: "c1 c2 c3", commands: []string{"2", "3"},
+	},
+	{
+		name: "a model call that is tried again", appends: 4,
+		script: scripted.Script{Func: func(k int, r scripted.Request) scripted.Reply {
+			list, _ := messages(r)
+			switch {
+			case k%2 == 0:
+				return scripted.Reply{HTTP: 500}
+			case len(list) > 2 && list[len(list)-1].Role == "tool":
+				return text("done")
+			}
+			return calls(echo("c1", "1"))
+		}},
+		results: "c1", commands: []string{"1"},
+	},
+	{
+		name: "a run that resumes another", appends: 4,
+		script: scripted.Script{ByTurn: true, Replies: []scripted.Reply{
+			calls(echo("c1", "1"), call("c2", "wait"), echo("c3", "3")), calls(echo("c4", "4")), text("done"),
+		}},
+		lead: func(n *node, r commands.RunResult) commands.RunResult {
+			e := newEffects(n)
+			stop := n.run(n.executor)
+			defer stop()
+			e.waiting(n.t)
+			n.cancel(r)
+			has(n, r.RunID, func(d run.DispatchSettled) bool { return d.ToolCallID == "c2" })
+			return n.resume(r)
+		},
+		results: "c1 c2 c3 c4", commands: []string{"1", "3", "4"},
+	},
+	{
+		name: "a command of its own", appends: 2, unknown: true,
+		task: task.Definition{ExecutionKind: run.KindShell, ShellCommand: event("echo 1 >> marker"), WorkspaceMode: "in_place"}, commands: []string{"1"},
+	},
+}
+
 // The worker dies after every single append in turn; a second one finishes the
 // run. Whatever the point: no command runs twice, the model is told about a call
 // whose outcome is unknown, every call has one result, and the run ends.
 func TestACrashAfterAnyAppendRepeatsNothing(t *testing.T) {
-	for point := int64(0); ; point++ {
-		died := false
-		t.Run(fmt.Sprintf("after %d", point), func(t *testing.T) { died = crashAt(t, point) })
-		if t.Failed() || !died {
-			if point < 4 {
-				t.Fatalf("the run needed only %d appends", point)
+	for _, story := range stories {
+		t.Run(story.name, func(t *testing.T) {
+			t.Parallel()
+			for point := int64(0); ; point++ {
+				died := false
+				t.Run(fmt.Sprintf("after %d", point), func(t *testing.T) { died = crashAt(t, story, point) })
+				if t.Failed() || !died {
+					if point < story.appends {
+						t.Fatalf("the run needed only %d appends", point)
+					}
+					return
+				}
 			}
-			return
-		}
+		})
 	}
 }
 
-func crashAt(t *testing.T, point int64) (died bool) {
-	n := newNode(t, scripted.Script{ByTurn: true, Replies: []scripted.Reply{
-		{Calls: []scripted.Call{
-			scripted.ToolCall("c1", "shell_exec", map[string]string{"command": "echo 1 >> marker"}),
-			scripted.ToolCall("c2", "shell_exec", map[string]string{"command": "echo 2 >> marker"}),
-			scripted.ToolCall("c3", "list_dir", map[string]string{}),
-		}},
-		{Calls: []scripted.Call{scripted.ToolCall("c4", "shell_exec", map[string]string{"command": "echo 4 >> marker"})}},
-		{Text: "done"},
-	}})
-	r := n.start(task.Definition{Prompt: event("go")})
-
+func crashAt(t *testing.T, st story, point int64) (died bool) {
+	n := newNode(t, st.script)
+	n.executor.Policies = st.policies
+	if st.task.ExecutionKind == "" {
+		st.task.Prompt = event("go")
+	}
+	r := n.start(st.task)
+	if st.lead != nil {
+		r = st.lead(n, r)
+	}
 	d := newDying(n.store, after(point))
 	if point == 0 {
 		d.die()
 	}
-	stop := n.run(n.on(d))
-	ended := n.ended(r.RunID)
+	again := func(c *worker.Config) {
+		c.Retry = func(attempt int, err *model.Error) (time.Duration, bool) { return 0, attempt < 3 && !err.Begun }
+	}
+	stop := n.run(n.on(d), again)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		n.approveAll(r)
+	}()
 	select {
 	case <-d.dead:
 		died = true
@@ -146,20 +225,52 @@ func crashAt(t *testing.T, point int64) (died bool) {
 	}
 	stop()
 	if died {
-		defer n.run(n.executor)()
+		defer n.run(n.executor, again)()
 		await(t, "the run's end", ended)
 	}
-	n.checkHistory(r.RunID)
-	marker, err := os.ReadFile(filepath.Join(n.source, "marker"))
-	if err != nil && !os.IsNotExist(err) {
-		t.Fatal(err)
+	n.checkStory(st, r.RunID)
+	return died
+}
+
+// approveAll says yes to whatever a run asks, until it ends.
+func (n *node) approveAll(r commands.RunResult) {
+	for {
+		s := n.until(r.RunID, func(s *run.State) bool { return s.Status.Terminal() || s.Status == run.StatusAwaitingApproval })
+		if s.Status.Terminal() {
+			return
+		}
+		n.must(n.executor.ResolveApproval(n.t.Context(), commands.Meta{}, commands.ResolveApproval{TaskID: s.TaskID, ApprovalID: s.Approval.ApprovalID, Decision: "approve"}))
 	}
-	for _, line := range []string{"1", "2", "4"} {
-		if c := strings.Count(string(marker), line+"\n"); c > 1 {
-			t.Errorf("command %s ran %d times", line, c)
+}
+
+// checkStory asserts what must hold of a run, wherever its worker died.
+func (n *node) checkStory(st story, id string) {
+	n.t.Helper()
+	s := n.state(id)
+	if s.Status != run.StatusCompleted {
+		why := payloads[run.Failed](n, id)
+		if !st.unknown || len(why) != 1 || why[0].Reason != "tool_dispatch_outcome_unknown" {
+			n.t.Errorf("the run is %s: %+v", s.Status, why)
 		}
 	}
-	return died
+	var results []string
+	for _, m := range s.Conversation {
+		if m.Role == run.RoleTool {
+			results = append(results, m.ToolCallID)
+		}
+	}
+	if got := strings.Join(results, " "); got != st.results {
+		n.t.Errorf("results are %s, want %s", got, st.results)
+	}
+	marker, err := os.ReadFile(filepath.Join(n.source, "marker"))
+	if err != nil && !os.IsNotExist(err) {
+		n.t.Fatal(err)
+	}
+	for _, line := range st.commands {
+		if c := strings.Count(string(marker), line+"\n"); c > 1 {
+			n.t.Errorf("command %s ran %d times", line, c)
+		}
+	}
 }
 
 // A run that waits for a person survives its process; nothing runs before the yes,
