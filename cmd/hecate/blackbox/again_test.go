@@ -19,9 +19,7 @@ func (r run) again(t *testing.T, way string, body any) run {
 // refusesAgain asserts how a way to go on is refused.
 func (r run) refusesAgain(t *testing.T, way string, body any, status int) {
 	t.Helper()
-	a := r.ask(t, "POST", r.path()+"/"+way, body)
-	t.Logf("%s: %s", way, a.body)
-	a.refused(t, status, "invalid_request")
+	r.ask(t, "POST", r.path()+"/"+way, body).refused(t, status, "invalid_request")
 }
 
 // A retry does the task again from the beginning, whatever became of the run.

@@ -215,7 +215,7 @@ func (w *world) ask(t *testing.T, s *server, method, path string, body any) (doc
 		d, _ := parse(a.body) // nothing came with a 204
 		return d.obj("data"), true
 	case a.status != 400 && a.status != 404 && a.status != 409:
-		t.Errorf("%s %s: %d %s", method, path, a.status, a.body)
+		t.Errorf("%s %s: %d %s\n%s", method, path, a.status, a.body, s.logged(a.header.Get("X-Request-Id")))
 	}
 	if method != "GET" {
 		w.done[refused].Add(1)

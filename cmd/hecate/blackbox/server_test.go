@@ -28,6 +28,7 @@ type server struct {
 	dir   string // data directory
 	log   string // file with what the process prints
 	env   []string
+	wrap  []string // command line that starts the server; empty for none
 
 	cmd    *exec.Cmd
 	exited chan struct{}
@@ -151,7 +152,8 @@ func (s *server) exec() error {
 		return err
 	}
 	defer out.Close()
-	s.cmd = exec.Command(binary, "serve")
+	line := append(append([]string{}, s.wrap...), binary, "serve")
+	s.cmd = exec.Command(line[0], line[1:]...)
 	s.cmd.Env, s.cmd.Dir, s.cmd.Stdout, s.cmd.Stderr = s.env, filepath.Dir(s.dir), out, out
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
@@ -167,6 +169,18 @@ func (s *server) exec() error {
 func (s *server) printed() string {
 	raw, _ := os.ReadFile(s.log) // no file: nothing was printed
 	return string(raw[max(0, len(raw)-4000):])
+}
+
+// logged are the lines of the server's log that have the word.
+func (s *server) logged(word string) string {
+	raw, _ := os.ReadFile(s.log) // no file: nothing was printed
+	var out []string
+	for line := range strings.Lines(string(raw)) {
+		if strings.Contains(line, word) {
+			out = append(out, line)
+		}
+	}
+	return strings.Join(out, "")
 }
 
 // kill ends the process at once, as a crash would. Nothing happens if none runs.
