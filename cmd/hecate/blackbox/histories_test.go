@@ -245,8 +245,11 @@ func (w *world) act(t *testing.T, chance *rand.Rand) {
 		w.count(opened)(w.ask(t, s, "POST", task+"/start", nil))
 	case what < 30:
 		way := [][2]any{
-			{"/retry", nil}, {"/resume", args{}}, {"/resume", args{"budget_micros_usd": d.num("budget_micros_usd") + 60}},
-			{"/continue", args{"prompt": "go on"}}, {"/retry-from-model-call", args{"model_call_index": 1 + chance.IntN(3)}},
+			{"/retry", nil},
+			{"/resume", args{}},
+			{"/resume", args{"budget_micros_usd": d.num("budget_micros_usd") + 60}},
+			{"/continue", args{"prompt": "go on"}},
+			{"/retry-from-model-call", args{"model_call_index": 1 + chance.IntN(3)}},
 		}[chance.IntN(5)]
 		w.count(opened)(w.ask(t, s, "POST", run+way[0].(string), way[1]))
 	case what < 36:
