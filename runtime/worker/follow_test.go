@@ -248,11 +248,13 @@ func takeUp(t *testing.T, c ending, way string) {
 	if got := n.lastAsked(); got != want {
 		t.Errorf("a branch of the second run asks:\n%s\nwant:\n%s", got, want)
 	}
+	e.mu.Lock()
 	for call, times := range e.done {
 		if times != 1 {
 			t.Errorf("call %s ran %d times", call, times)
 		}
 	}
+	e.mu.Unlock()
 	for _, call := range c.open {
 		if way == "continue" && e.of(call) != 0 {
 			t.Errorf("call %s ran although the conversation went on without it", call)

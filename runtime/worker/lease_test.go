@@ -300,9 +300,11 @@ func TestAHundredRunsOverTwoPools(t *testing.T) {
 			if claims := payloads[run.Claimed](c.node, id); s.Status != run.StatusCompleted || len(claims) != 1 || len(c.gaps(id)) != 0 || len(payloads[run.Started](c.node, id)) != 1 {
 				t.Errorf("a run is %s: %s", s.Status, c.types(id))
 			}
+			mu.Lock()
 			if times[id] != 1 {
 				t.Errorf("its call ran %d times", times[id])
 			}
+			mu.Unlock()
 		}
 		if c.model.Count() != 2*runs {
 			t.Errorf("%d requests, want %d", c.model.Count(), 2*runs)

@@ -118,20 +118,17 @@ func TestALateResultIsTriedAgain(t *testing.T) {
 	e := newEffects(n)
 	late := appends[run.DispatchSettled]()
 	log := &refusing{Store: n.store}
-	tries := 0
+	var tries atomic.Int64
 	log.refuse = func(b eventstore.Batch) bool {
-		if late(b) {
-			tries++
-		}
-		return late(b) && tries == 2 // the first meets the cancel
+		return late(b) && tries.Add(1) == 2 // the first meets the cancel
 	}
 	r := n.start(task.Definition{Prompt: event("go")})
 	defer n.run(n.on(log))()
 	e.waiting(t)
 	n.cancel(r)
 	has(n, r.RunID, func(d run.DispatchSettled) bool { return d.Outcome == run.OutcomeCancelled })
-	if tries < 3 {
-		t.Errorf("%d tries", tries)
+	if n := tries.Load(); n < 3 {
+		t.Errorf("%d tries", n)
 	}
 }
 
