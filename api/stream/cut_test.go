@@ -60,9 +60,9 @@ func history(t testing.TB, s *apitest.Server, path string) (out []string) {
 func TestCutAfterEveryByte(t *testing.T) {
 	s := apitest.Start(t, apitest.Options{})
 	beginRun(t, s, "t", "r")
-	version := int64(4)
-	for n := range int64(13) {
-		version = appendRound(t, s.Store, "r", n+1, version)
+	appendRound(t, s.Store, "r", 1, 4)
+	for range 43 {
+		apitest.Append(t, s.Store, "run-r", run.TaskUpdated{}, run.Warned{Code: "c", Message: "m"})
 	}
 	apitest.Append(t, s.Store, "external-r", run.ExternalEvent{RunID: "r", TaskID: "t", Type: "ci.done", Data: map[string]any{"note": "a\r\nid: 7\n\ndata: x\u2028"}})
 	apitest.Append(t, s.Store, "run-r", run.Finished{FinalStatus: run.StatusCompleted}, run.TaskUpdated{})

@@ -63,13 +63,13 @@ func followRun(t *testing.T, rounds int64) (out followed) {
 // What a follower of a run gets grows with the length of the run, not with its square,
 // although a picture of its state grows with it.
 func TestFollowingCostsTheLength(t *testing.T) {
-	short, long := followRun(t, 30), followRun(t, 90)
-	t.Logf("30 rounds: %+v, 90 rounds: %+v", short, long)
+	short, long := followRun(t, 20), followRun(t, 60)
+	t.Logf("20 rounds: %+v, 60 rounds: %+v", short, long)
 	if long.last < 2*short.last {
 		t.Fatalf("the last pictures have %d and %d bytes", short.last, long.last)
 	}
 	// Each picture waits for the bytes of the one before: 64 KB/s. Then there are the events.
-	for rounds, f := range map[int64]followed{30: short, 90: long} {
+	for rounds, f := range map[int64]followed{20: short, 60: long} {
 		if most := rounds*(3*64<<10+8<<10) + 4*f.last; f.bytes > most {
 			t.Errorf("%d rounds: %d bytes, %d at most", rounds, f.bytes, most)
 		}
