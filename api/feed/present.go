@@ -101,7 +101,7 @@ func (p *presenter) show(ctx context.Context, r *eventstore.Record, payload even
 	case run.Queued:
 		return queued(e), nil
 	case run.Started:
-		return p.started(ctx, e)
+		return started(e), nil
 	case run.ModelCallCompleted:
 		return callCompleted(e), nil
 	case run.ModelCallFailed:

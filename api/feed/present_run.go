@@ -1,8 +1,6 @@
 package feed
 
 import (
-	"context"
-
 	"hecate/domain/run"
 )
 
@@ -40,20 +38,11 @@ func queued(e run.Queued) lifecycle {
 	return l
 }
 
-func (p *presenter) started(ctx context.Context, e run.Started) (lifecycle, error) {
+func started(e run.Started) lifecycle {
 	l := lifecycleOf(e.Kind, e.Route)
 	l.WorkspacePath, l.WorkerID = e.WorkspacePath, e.WorkerID
-	if e.Resume == nil {
-		return l, nil
+	if r := e.Resume; r != nil {
+		l.FromRunID, l.FromStepID, l.FromSequence = r.RunID, r.StepID, r.Sequence
 	}
-	l.FromRunID, l.FromStepID = e.Resume.RunID, e.Resume.StepID
-	if e.Resume.Sequence < 1 {
-		return l, nil
-	}
-	// The log counts within the run, clients count over all.
-	records, err := p.log.ReadStream(ctx, "run-"+e.Resume.RunID, e.Resume.Sequence-1, 1)
-	if err == nil && len(records) == 1 {
-		l.FromSequence = records[0].Position
-	}
-	return l, err
+	return l
 }

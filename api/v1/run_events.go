@@ -2,7 +2,6 @@ package v1
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 	"hecate/api/feed"
 	"hecate/api/request"
 	"hecate/commands"
+	"hecate/domain/fault"
 )
 
 // eventMax bounds a caller's event, in bytes of its request.
@@ -101,8 +101,8 @@ func (a *API) postRunEvent(ctx context.Context, in *postEventInput) (*answer[*fe
 	if err != nil {
 		return nil, err
 	}
-	if len(items) == 0 {
-		return nil, errors.New("the event is not in the feed")
+	if len(items) == 0 { // the task was deleted right after
+		return nil, fault.NotFound("not_found", "task not found")
 	}
 	out := of("task_run_event", items[0])
 	out.at(done.Last)

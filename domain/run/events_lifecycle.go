@@ -95,7 +95,7 @@ type Started struct {
 type ResumeFrom struct {
 	RunID          string   `json:"run_id"` // the run's own id after an approval or a crash
 	StepID         string   `json:"step_id,omitempty"`
-	Sequence       int64    `json:"sequence,omitempty"`         // version of the last event before
+	Sequence       int64    `json:"sequence,omitempty"`         // position in the log of the last event before
 	ModelCallIndex int64    `json:"model_call_index,omitempty"` // of the pending answer, in this run
 	SourceRunID    string   `json:"source_run_id,omitempty"`    // of an inherited one: the run whose model gave it,
 	SourceIndex    int64    `json:"source_model_call_index,omitempty"`
