@@ -361,3 +361,39 @@ func TestLongMessagesAreInherited(t *testing.T) {
 		t.Errorf("the new prompt has %d bytes", len(got))
 	}
 }
+
+// What an operator finds out about a call of an earlier run reaches the next run of
+// the chain that is opened after it, and no other.
+func TestAFindingAboutAnEarlierRunIsToldOnce(t *testing.T) {
+	x := newExecutor(t)
+	taskID, first := start(t, x, agent())
+	begin(t, x, first)
+	ask(t, x, first, 0, "a")
+	step := advance(t, x, first).NextStepID()
+	advance(t, x, first, run.DispatchIntended{ModelCallIndex: 1, ToolCallID: "a", ToolName: "shell_exec", StepID: step})
+	cancel(t, x, taskID, first)
+	var told []int
+	resume := func(from string) string {
+		t.Helper()
+		r, err := x.ResumeRun(t.Context(), commands.Meta{}, commands.ResumeRun{TaskID: taskID, RunID: from})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told = append(told, len(r.State.Notes))
+		begin(t, x, r.RunID)
+		if len(r.State.Notes) > 0 {
+			advance(t, x, r.RunID, run.ConversationSeeded{Messages: r.State.Notes}) // the model is told
+		}
+		cancel(t, x, taskID, r.RunID)
+		return r.RunID
+	}
+	second := resume(first)
+	if _, err := x.StateOutcome(t.Context(), commands.Meta{}, commands.StateOutcome{TaskID: taskID, RunID: first, StepID: step, Outcome: "done"}); err != nil {
+		t.Fatal(err)
+	}
+	third := resume(second)
+	resume(third)
+	if !slices.Equal(told, []int{0, 1, 0}) {
+		t.Errorf("notes of the runs: %v", told)
+	}
+}

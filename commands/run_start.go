@@ -121,15 +121,42 @@ func (x *Executor) sourceOf(ctx context.Context, t task.State, kind run.SourceKi
 	if err := t.HasRun(runID); err != nil {
 		return opening{}, err
 	}
+	head, err := x.Store.Head(ctx)
+	if err != nil {
+		return opening{}, err
+	}
 	s, err := x.foldRun(ctx, runID)
 	if err != nil {
 		return opening{}, err
 	}
-	o := opening{from: s, source: &run.Source{Kind: kind, RunID: runID, Sequence: s.Position, Reason: strings.TrimSpace(reason)}}
+	if kind != run.SourceRetry {
+		if err := x.learn(ctx, s); err != nil {
+			return opening{}, err
+		}
+	}
+	o := opening{from: s, source: &run.Source{Kind: kind, RunID: runID, Sequence: s.Position, Through: head, Reason: strings.TrimSpace(reason)}}
 	if s.Steps > 0 {
 		o.source.StepID = s.StepID(s.Steps)
 	}
 	return o, nil
+}
+
+// learn adds to s what operators have found out about calls of the runs that it
+// inherits from since it was opened.
+func (x *Executor) learn(ctx context.Context, s *run.State) error {
+	seen := map[string]bool{}
+	for _, seg := range s.Inherited {
+		if seen[seg.RunID] {
+			continue
+		}
+		seen[seg.RunID] = true
+		earlier := run.New(seg.RunID)
+		if err := x.outline(ctx, &earlier); err != nil {
+			return err
+		}
+		s.Learned = append(s.Learned, earlier.Since(s.Source.Through)...)
+	}
+	return nil
 }
 
 func notEnded(s *run.State) error {

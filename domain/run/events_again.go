@@ -18,6 +18,7 @@ type Source struct {
 	Kind           SourceKind `json:"kind"`
 	RunID          string     `json:"run_id"`
 	Sequence       int64      `json:"sequence"` // position of the source's last event when the run was created
+	Through        int64      `json:"through"`  // position up to which the log was looked at for what operators found out
 	StepID         string     `json:"step_id,omitempty"`
 	ModelCallIndex int64      `json:"model_call_index,omitempty"` // branch: the call of the source that is made again
 	Reason         string     `json:"reason,omitempty"`

@@ -21,7 +21,7 @@ func (s *State) Resume() *ConversationInherited {
 		return nil
 	}
 	c := s.inherit(s.usable())
-	c.Notes = append(slices.Clone(s.Notes), s.findings(s.Version)...)
+	c.Notes = slices.Concat(s.Notes, s.Learned, s.findings(s.Version, 0))
 	if b := s.Batch; b != nil && s.usableBatch() {
 		switch pending := b.Unsettled(); {
 		case len(pending) > 0:
@@ -52,8 +52,7 @@ func (s *State) Continue(prompt string) (*ConversationInherited, error) {
 			c.Messages = append(c.Messages, Message{Role: RoleTool, Content: event.NewText(text), ToolCallID: call.ID, ToolError: true})
 		}
 	}
-	c.Messages = append(c.Messages, s.Notes...)
-	c.Messages = append(c.Messages, s.findings(s.Version)...)
+	c.Messages = slices.Concat(c.Messages, s.Notes, s.Learned, s.findings(s.Version, 0))
 	c.Messages = append(c.Messages, Message{Role: RoleUser, Content: event.NewText(prompt)})
 	return c, nil
 }
@@ -70,7 +69,7 @@ func (s *State) Branch(index int64) (*ConversationInherited, error) {
 	before := s.Answers[index-1]
 	n, _ := slices.BinarySearch(s.Turns, before)
 	c := s.inherit(s.Turns[:n])
-	c.Notes = s.findings(before)
+	c.Notes = slices.Concat(s.Learned, s.findings(before, 0))
 	return c, nil
 }
 
@@ -115,12 +114,16 @@ func (b *Batch) handOver(runID string) *Pending {
 	return p
 }
 
+// Since tells what operators found out about calls of this run after a position.
+func (s *State) Since(position int64) []Message { return s.findings(s.Version, position) }
+
 // findings tells the model what an operator found out about calls whose outcome was
-// unknown, as far as the calls stand before the given version.
-func (s *State) findings(before int64) []Message {
+// unknown, as far as the calls stand before the given version and the operator spoke
+// after the given position.
+func (s *State) findings(before, since int64) []Message {
 	var out []Message
 	for _, d := range s.Doubtful {
-		if d.Stated == nil || d.Version > before {
+		if d.Stated == nil || d.Version > before || d.At > 0 && d.At <= since {
 			continue
 		}
 		verb := "did not take effect"

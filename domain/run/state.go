@@ -41,6 +41,7 @@ type State struct {
 	Turns        []int64   // versions of the run's events that added to the conversation
 	Answers      []int64   // versions of the model's answers, by their index
 	Notes        []Message // to be told before the next model call
+	Learned      []Message // what operators found out about calls of inherited runs since this one was opened; for who opens a run from it
 	CallsStarted int64     // model calls begun, abandoned ones included
 	CallsDone    int64     // model calls answered
 	InFlight     *InFlight // a model call without an answer
@@ -61,6 +62,7 @@ type Doubt struct {
 	Call    DispatchSettled
 	Version int64          // of the settlement as unknown
 	Stated  *OutcomeStated // nil until an operator has looked
+	At      int64          // position of what the operator said
 }
 
 // InFlight is a model call whose answer is not in the log.

@@ -155,14 +155,14 @@ func (e DispatchSettled) message() Message {
 func (s *State) applyStated(p OutcomeStated) {
 	for i := range s.Doubtful {
 		if d := &s.Doubtful[i]; d.Call.StepID == p.StepID && d.Call.ToolCallID == p.ToolCallID {
-			d.Stated = &p
+			d.Stated, d.At = &p, s.Position
 			return
 		}
 	}
 	// A call that the run's end left open.
 	s.Doubtful = append(s.Doubtful, Doubt{
 		Call:    DispatchSettled{ModelCallIndex: p.ModelCallIndex, ToolCallID: p.ToolCallID, ToolName: p.ToolName, StepID: p.StepID},
-		Version: s.Version, Stated: &p,
+		Version: s.Version, Stated: &p, At: s.Position,
 	})
 }
 
