@@ -57,6 +57,9 @@ type experiment struct {
 
 var experiments atomic.Int64
 
+// answerMicroUSD is what an answer of the model costs.
+const answerMicroUSD = 1000
+
 // newExperiment prepares everything and starts nothing.
 func newExperiment(t *testing.T, m mode, s scenario, points ...string) *experiment {
 	t.Helper()
@@ -72,7 +75,11 @@ func newExperiment(t *testing.T, m mode, s scenario, points ...string) *experime
 	if err := os.WriteFile(filepath.Join(d.source, "given.txt"), []byte("given\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x.model = scripted.New(scripted.Script{ByTurn: true, Func: func(turn int, _ scripted.Request) scripted.Reply { return s.reply(d, turn) }})
+	x.model = scripted.New(scripted.Script{ByTurn: true, Func: func(turn int, _ scripted.Request) scripted.Reply {
+		r, cost := s.reply(d, turn), int64(answerMicroUSD)
+		r.Cost, r.Usage = &cost, &[2]int64{100, 10}
+		return r
+	}})
 	url, stop, err := x.model.Start("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

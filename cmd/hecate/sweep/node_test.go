@@ -40,10 +40,10 @@ type node struct {
 var nextPort atomic.Int64
 
 // freePort hands out every port once, outside the range from which the system takes
-// the local ports of connections.
+// the local ports of connections, and other tests theirs.
 func freePort() string {
 	for {
-		addr := fmt.Sprintf("127.0.0.1:%d", 12000+(int64(os.Getpid())*89+nextPort.Add(1))%18000)
+		addr := fmt.Sprintf("127.0.0.1:%d", 30100+(int64(os.Getpid())*89+nextPort.Add(1))%2600)
 		if ln, err := net.Listen("tcp", addr); err == nil {
 			_ = ln.Close() // nothing was accepted
 			return addr
@@ -164,9 +164,7 @@ type reached struct {
 	about string // what it was about: a run and a call, say
 }
 
-// name is the point without its number.
-func (r reached) name() string { return pointName(r.point) }
-
+// pointName is the point without its number.
 func pointName(point string) string {
 	name, _, _ := strings.Cut(point, " #")
 	return name

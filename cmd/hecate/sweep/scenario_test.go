@@ -19,9 +19,10 @@ import (
 // state of things and not by what came before: the caller waits for conditions and
 // sends requests again, the model answers by the turn of the conversation.
 type scenario struct {
-	name  string
-	reply func(d *driver, turn int) scripted.Reply
-	drive func(d *driver) error
+	name      string
+	reply     func(d *driver, turn int) scripted.Reply
+	drive     func(d *driver) error
+	cancelled int // so many of its runs, the first ones, are cancelled
 	// calls are the tool calls that the story consists of, in order: ids, or tools
 	// for calls without an id of their own.
 	calls []string
@@ -46,6 +47,7 @@ type driver struct {
 }
 
 // approval is a run with two batches of calls, the second of which waits for a person.
+// Its conversation is continued.
 var approval = scenario{
 	name:  "approval",
 	calls: []string{"a1", "a2", "a3", "a4", "a5"},
@@ -73,15 +75,19 @@ var approval = scenario{
 		if _, err := d.send(d.ctx, http.MethodPost, path, "answer", args{"decision": "approve"}); err != nil {
 			return err
 		}
-		return d.until("the run ends", d.ended)
+		if err := d.until("the run ends", d.ended); err != nil {
+			return err
+		}
+		return d.goOn()
 	},
 }
 
 // resumption is a run that is cancelled while a command runs, and another that goes
-// on from it.
+// on from it. The conversation is continued.
 var resumption = scenario{
-	name:  "resumption",
-	calls: []string{"b1", "b2"},
+	name:      "resumption",
+	cancelled: 1,
+	calls:     []string{"b1", "b2"},
 	reply: func(d *driver, turn int) scripted.Reply {
 		switch {
 		case turn == 0:
@@ -105,10 +111,13 @@ var resumption = scenario{
 		if err := d.until("all is recorded that will ever be", d.settled); err != nil {
 			return err
 		}
-		if err := d.open(d.path()+"/resume", "resume"); err != nil {
+		if err := d.open(d.path()+"/resume", "resume", args{}); err != nil {
 			return err
 		}
-		return d.until("the run ends", d.ended)
+		if err := d.until("the run ends", d.ended); err != nil {
+			return err
+		}
+		return d.goOn()
 	},
 }
 
@@ -157,12 +166,12 @@ func (d *driver) begin(task args) error {
 		return err
 	}
 	d.task = made.str("id")
-	return d.open(api+"/tasks/"+d.task+"/start", "start")
+	return d.open(api+"/tasks/"+d.task+"/start", "start", args{})
 }
 
 // open opens the task's next run.
-func (d *driver) open(path, key string) error {
-	raw, err := d.send(d.ctx, http.MethodPost, path, d.key+key, args{})
+func (d *driver) open(path, key string, body args) error {
+	raw, err := d.send(d.ctx, http.MethodPost, path, d.key+key, body)
 	if err != nil {
 		return err
 	}
@@ -172,6 +181,15 @@ func (d *driver) open(path, key string) error {
 	}
 	d.runs = append(d.runs, opened.str("id"))
 	return nil
+}
+
+// goOn continues the conversation of the newest run: whatever happened in it, it must
+// be fit to be sent to a model once more.
+func (d *driver) goOn() error {
+	if err := d.open(d.path()+"/continue", "continue", args{"prompt": "Thanks."}); err != nil {
+		return err
+	}
+	return d.until("the continued run ends", d.ended)
 }
 
 // path is that of the newest run.

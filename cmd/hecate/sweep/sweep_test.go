@@ -94,12 +94,12 @@ func (p plan) crash(t *testing.T, s scenario, point string) (outcome string) {
 		switch {
 		case err == nil:
 			if outcome = x.check(s); t.Failed() {
-				return "FAILED"
+				return failed
 			}
 			return outcome
 		case try == tries || !x.leaseWasLost():
 			t.Error(err)
-			return "FAILED"
+			return failed
 		}
 	}
 }

@@ -4,6 +4,7 @@ package sweep_test
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -80,10 +81,18 @@ func (t *table) String() string {
 		}
 		fmt.Fprintln(&b)
 	}
-	fmt.Fprint(&b, "| all |")
+	fmt.Fprint(&b, "| **all** |")
+	points, lost := 0, 0
 	for _, p := range plans {
 		fmt.Fprintf(&b, " %s |", counts(totals[p.mode.name]))
+		for outcome, n := range totals[p.mode.name] {
+			points += n
+			if outcome == failed {
+				lost += n
+			}
+		}
 	}
+	fmt.Fprintf(&b, "\n\n%d points; at %d of them something was lost, happened twice or did not end as it should.", points, lost)
 	return b.String()
 }
 
@@ -92,11 +101,11 @@ func storyOf(row string) string {
 	return story
 }
 
+// counts writes how many points had each outcome.
 func counts(cell map[string]int) string {
 	var parts []string
-	for outcome, n := range cell {
-		parts = append(parts, fmt.Sprintf("%d %s", n, outcome))
+	for _, outcome := range slices.Sorted(maps.Keys(cell)) {
+		parts = append(parts, fmt.Sprint(cell[outcome], " ", outcome))
 	}
-	slices.Sort(parts)
-	return strings.Join(parts, ", ")
+	return strings.Join(parts, "; ")
 }
