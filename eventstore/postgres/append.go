@@ -54,7 +54,10 @@ func (s *Store) Append(ctx context.Context, b eventstore.Batch) (eventstore.Appe
 // behind unnamed.
 func (s *Store) addBlobs(ctx context.Context, list []blobs.Packed) error {
 	for _, b := range list {
-		_, err := s.reader.Exec(ctx, s.sql.addBlob, b.Digest, b.Salt[:], len(b.Content), b.MediaType, b.Codec, b.Bytes)
+		err := s.tryTwice(ctx, func() error {
+			_, err := s.reader.Exec(ctx, s.sql.addBlob, b.Digest, b.Salt[:], len(b.Content), b.MediaType, b.Codec, b.Bytes)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("add blob %s: %w", b.Digest, s.closedOr(err))
 		}

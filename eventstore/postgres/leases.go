@@ -134,7 +134,11 @@ func (l *lostSessions) end(end func(session) error) error {
 
 // Claimable returns open streams that no live worker holds, oldest mark first.
 func (s *Store) Claimable(ctx context.Context, after int64, limit int) ([]eventstore.OpenStream, error) {
-	return s.openStreams(ctx, s.leaser, s.sql.claimable, after, limit)
+	out, err := queryStreams(ctx, s.leaser, s.sql.claimable, after, max(limit, 0))
+	if err != nil {
+		return nil, fmt.Errorf("read claimable work: %w", s.closedOr(err))
+	}
+	return out, nil
 }
 
 // Workers returns the workers whose leases hold, by node.

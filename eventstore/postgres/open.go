@@ -31,6 +31,7 @@ const (
 	leasersMax        = 3 // what begins and ends claims takes turns anyway
 	renewersMax       = 1
 	connectMax        = 10 * time.Second
+	leasePingMax      = 2 * time.Second
 	clientCheck       = "5s"
 )
 
@@ -139,6 +140,9 @@ func (s *Store) connect(ctx context.Context, o Options) error {
 	if err != nil {
 		return err
 	}
+	// A connection that died costs a lease the time to make another one, and no more.
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return true }
+	config.PingTimeout = leasePingMax
 	if s.leaser, err = s.writers(ctx, config, leasersMax, func() {}); err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ func (s *Store) PutProgress(ctx context.Context, runID, text string, version int
 // Progress returns the half-finished answer that some node shows.
 func (s *Store) Progress(ctx context.Context, runID string) (text string, version int64, err error) {
 	var b []byte
-	err = s.reader.QueryRow(ctx, s.sql.progress, runID).Scan(&version, &b)
+	err = s.tryTwice(ctx, func() error { return s.reader.QueryRow(ctx, s.sql.progress, runID).Scan(&version, &b) })
 	if errors.Is(err, pgx.ErrNoRows) {
 		return "", 0, nil
 	}

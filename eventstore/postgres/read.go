@@ -16,7 +16,7 @@ import (
 
 // ReadStream returns up to limit records of one stream after the given version.
 func (s *Store) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Record, error) {
-	records, err := queryRecords(ctx, s.reader, s.sql.readStream, stream, after, max(limit, 0))
+	records, err := s.readRecords(ctx, s.sql.readStream, stream, after, max(limit, 0))
 	if err != nil {
 		return nil, fmt.Errorf("read stream %s: %w", stream, s.closedOr(err))
 	}
@@ -35,7 +35,7 @@ func (s *Store) ReadAll(ctx context.Context, after int64, limit int) ([]eventsto
 
 // ReadStored does what ReadAll does, always from the database.
 func (s *Store) ReadStored(ctx context.Context, after int64, limit int) ([]eventstore.Record, error) {
-	records, err := queryRecords(ctx, s.reader, s.sql.readAll, after, max(limit, 0))
+	records, err := s.readRecords(ctx, s.sql.readAll, after, max(limit, 0))
 	if err != nil {
 		return nil, fmt.Errorf("read the log after %d: %w", after, s.closedOr(err))
 	}
@@ -44,7 +44,8 @@ func (s *Store) ReadStored(ctx context.Context, after int64, limit int) ([]event
 
 // Head returns the position of the newest record, 0 for an empty log.
 func (s *Store) Head(ctx context.Context) (head int64, err error) {
-	if err := s.reader.QueryRow(ctx, s.sql.head).Scan(&head); err != nil {
+	err = s.tryTwice(ctx, func() error { return s.reader.QueryRow(ctx, s.sql.head).Scan(&head) })
+	if err != nil {
 		return 0, fmt.Errorf("read head: %w", s.closedOr(err))
 	}
 	return head, nil
@@ -61,7 +62,7 @@ func (s *Store) LogID(context.Context) (string, error) { return s.logID, nil }
 func (s *Store) Blob(ctx context.Context, digest string) ([]byte, error) {
 	var salt, content []byte
 	var codec int
-	err := s.reader.QueryRow(ctx, s.sql.blob, digest).Scan(&salt, &content, &codec)
+	err := s.tryTwice(ctx, func() error { return s.reader.QueryRow(ctx, s.sql.blob, digest).Scan(&salt, &content, &codec) })
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, fmt.Errorf("read blob %.100q: %w", digest, eventstore.ErrNotFound)
 	}
@@ -72,19 +73,43 @@ func (s *Store) Blob(ctx context.Context, digest string) ([]byte, error) {
 }
 
 // OpenWork returns streams with open work, oldest mark first.
-func (s *Store) OpenWork(ctx context.Context, after int64, limit int) ([]eventstore.OpenStream, error) {
-	return s.openStreams(ctx, s.reader, s.sql.work, after, limit)
+func (s *Store) OpenWork(ctx context.Context, after int64, limit int) (out []eventstore.OpenStream, err error) {
+	err = s.tryTwice(ctx, func() error {
+		out, err = queryStreams(ctx, s.reader, s.sql.work, after, max(limit, 0))
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read open work: %w", s.closedOr(err))
+	}
+	return out, nil
 }
 
-func (s *Store) openStreams(ctx context.Context, pool *pgxpool.Pool, sql string, after int64, limit int) ([]eventstore.OpenStream, error) {
-	rows, err := pool.Query(ctx, sql, after, max(limit, 0))
-	if err == nil {
-		var out []eventstore.OpenStream
-		if out, err = pgx.AppendRows(out, rows, pgx.RowToStructByPos[eventstore.OpenStream]); err == nil {
-			return out, nil
-		}
+// tryTwice does what may be repeated on the pool for reading once more if the first
+// connection turns out to be dead: a server that was restarted leaves only such ones behind.
+func (s *Store) tryTwice(ctx context.Context, do func() error) error {
+	err := do()
+	if !lost(err) || errors.Is(err, pgx.ErrNoRows) || ctx.Err() != nil || s.tail.Closed() {
+		return err
 	}
-	return nil, fmt.Errorf("read open work: %w", s.closedOr(err))
+	s.reader.Reset()
+	return do()
+}
+
+func (s *Store) readRecords(ctx context.Context, sql string, args ...any) (out []eventstore.Record, err error) {
+	err = s.tryTwice(ctx, func() error {
+		out, err = queryRecords(ctx, s.reader, sql, args...)
+		return err
+	})
+	return out, err
+}
+
+func queryStreams(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) ([]eventstore.OpenStream, error) {
+	rows, err := pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	var out []eventstore.OpenStream
+	return pgx.AppendRows(out, rows, pgx.RowToStructByPos[eventstore.OpenStream])
 }
 
 // closedOr gives the error of a closed pool the name that callers know.

@@ -171,13 +171,17 @@ BEGIN
 
     now_at := known;
     -- What is looked up must stay true until the commit.
-    IF array_position(known, NULL) IS NOT NULL OR 0 <> ANY (s_epoch) OR EXISTS (SELECT FROM unnest(r_command) AS c WHERE c <> '') THEN
+    IF array_position(known, NULL) IS NOT NULL OR EXISTS (SELECT FROM unnest(r_command) AS c WHERE c <> '') THEN
         PERFORM pg_advisory_xact_lock(hashtextextended('hecate_log', 0));
         -- A statement of its own: it sees what was committed while the lock was waited for.
         SELECT array_agg(coalesce(n.known,
-                (SELECT l.version FROM hecate_log l WHERE l.stream = n.stream ORDER BY l.version DESC LIMIT 1), 0) ORDER BY n.index),
-            array_agg(coalesce((SELECT w.epoch FROM hecate_open_work w WHERE w.stream = n.stream), 0) ORDER BY n.index)
-            INTO now_at, claims FROM unnest(streams, known) WITH ORDINALITY AS n(stream, known, index);
+                (SELECT l.version FROM hecate_log l WHERE l.stream = n.stream ORDER BY l.version DESC LIMIT 1), 0) ORDER BY n.index)
+            INTO now_at FROM unnest(streams, known) WITH ORDINALITY AS n(stream, known, index);
+    END IF;
+    IF 0 <> ANY (s_epoch) THEN
+        PERFORM pg_advisory_xact_lock(hashtextextended('hecate_log', 0)); -- once more does no harm, here and below
+        SELECT array_agg(coalesce((SELECT w.epoch FROM hecate_open_work w WHERE w.stream = n.stream), 0) ORDER BY n.index)
+            INTO claims FROM unnest(streams) WITH ORDINALITY AS n(stream, index);
     END IF;
 
     outcome := array_fill(0::bigint, ARRAY[cardinality(r_command)]);
@@ -206,17 +210,21 @@ BEGIN
                 last[i] := answer.last;
             END IF;
         END IF;
-        FOR p IN start .. part - 1 LOOP
-            CONTINUE WHEN outcome[i] <> 0 OR s_epoch[p] IN (0, claims[s_stream[p]]);
-            FOR q IN start .. part - 1 LOOP
-                IF known[s_stream[q]] IS NOT NULL THEN
-                    RAISE unique_violation USING MESSAGE = 'a lost claim must be looked up';
-                END IF;
-            END LOOP;
-            outcome[i] := 3;
-            first[i] := p;
-        END LOOP;
         CONTINUE WHEN outcome[i] <> 0;
+        IF claims IS NOT NULL THEN
+            FOR p IN start .. part - 1 LOOP
+                CONTINUE WHEN s_epoch[p] IN (0, claims[s_stream[p]]);
+                FOR q IN start .. part - 1 LOOP
+                    IF known[s_stream[q]] IS NOT NULL THEN
+                        RAISE unique_violation USING MESSAGE = 'a lost claim must be looked up';
+                    END IF;
+                END LOOP;
+                outcome[i] := 3;
+                first[i] := p;
+                EXIT;
+            END LOOP;
+            CONTINUE WHEN outcome[i] <> 0;
+        END IF;
         first[i] := total + 1;
         FOR p IN start .. part - 1 LOOP
             offsets[p] := total;
@@ -230,7 +238,7 @@ BEGIN
     END LOOP;
 
     IF total > 0 THEN
-        PERFORM pg_advisory_xact_lock(hashtextextended('hecate_log', 0)); -- once more does no harm
+        PERFORM pg_advisory_xact_lock(hashtextextended('hecate_log', 0));
     END IF;
     SELECT greatest(s.floor, (SELECT max(l.position) FROM hecate_log l)) INTO STRICT base FROM hecate_log_state s;
 
