@@ -70,9 +70,9 @@ func (h *history) step() bool {
 	case run.Abandon:
 		h.add(run.ModelCallAbandoned{ModelCallIndex: e.Call.Index, StepID: e.Call.StepID})
 	case run.Tell:
-		h.add(run.ConversationSeeded{Messages: e.Messages})
+		h.add(run.ConversationSeeded(e))
 	case run.Warn:
-		h.add(run.Warned{Code: e.Code, Message: e.Message})
+		h.add(run.Warned(e))
 	case run.CallModel:
 		h.add(run.ModelCallStarted{ModelCallIndex: e.Index, StepID: h.s.NextStepID()})
 		h.answer()
