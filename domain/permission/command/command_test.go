@@ -107,8 +107,18 @@ func TestPrograms(t *testing.T) {
 
 func TestWrappersAreSeenThrough(t *testing.T) {
 	layers := [][]string{
-		{"env", "A=1"}, {"env", "-i"}, {"nice", "-n", "3"}, {"nohup"}, {"timeout", "5"}, {"xargs", "-r"}, {"sudo", "-E", "-u", "x"},
-		{"stdbuf", "-oL"}, {"setsid", "-w"}, {"command"}, {"busybox"}, {"find", ".", "-exec"},
+		{"env", "A=1"},
+		{"env", "-i"},
+		{"nice", "-n", "3"},
+		{"nohup"},
+		{"timeout", "5"},
+		{"xargs", "-r"},
+		{"sudo", "-E", "-u", "x"},
+		{"stdbuf", "-oL"},
+		{"setsid", "-w"},
+		{"command"},
+		{"busybox"},
+		{"find", ".", "-exec"},
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		argv := []string{"rm", "-rf", "x"}

@@ -12,8 +12,10 @@ func (p Pattern) ForDeny() error {
 	at := strings.IndexByte(p.String(), '*')
 	switch {
 	case p.form == formCall && t.kind == kindCommand && at >= 0:
-		return &Error{p.String(), at, fmt.Sprintf("a %s pattern is one exact command, * in it is an ordinary character", p.tool),
-			fmt.Sprintf("write exec(program) args(*) to refuse a program, which also reaches it inside shell commands, or %s alone to refuse every call", p.tool)}
+		return &Error{
+			p.String(), at, fmt.Sprintf("a %s pattern is one exact command, * in it is an ordinary character", p.tool),
+			fmt.Sprintf("write exec(program) args(*) to refuse a program, which also reaches it inside shell commands, or %s alone to refuse every call", p.tool),
+		}
 	case p.tool == toolExec && strings.Contains(p.program, "*"):
 		return &Error{p.String(), at, "the program of a pattern has no wildcards", "name one program per entry, or write exec alone to refuse every call"}
 	case p.form == formCall && t.kind == kindURL && !isURLGlob(p.glob):

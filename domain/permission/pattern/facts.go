@@ -51,9 +51,13 @@ type Path struct {
 // Clean is the name without detours; "." is the root.
 func (p Path) Clean() string { return clean(p.Name) }
 
-// Outside reports whether the path, or what it leads to, is not below the workspace root.
+// pathMax is the longest name, in bytes, that is taken for one of a workspace.
+const pathMax = 32 << 10
+
+// Outside reports whether the path, or what it leads to, is not below the workspace
+// root, or too long to be there.
 func (p Path) Outside() bool {
-	return outside(p.Clean()) || p.Resolved != "" && outside(clean(p.Resolved))
+	return max(len(p.Name), len(p.Resolved)) > pathMax || outside(p.Clean()) || p.Resolved != "" && outside(clean(p.Resolved))
 }
 
 // Places are the cleaned paths that a deny looks at.

@@ -140,6 +140,9 @@ func (p Pattern) Unclear(toolName string, f Facts) bool {
 // reachesPath looks at the cleaned path and at the one with links followed. dir/**
 // reaches the directory too: its names are what is to be kept back.
 func (p Pattern) reachesPath(x Path, foldCase bool) bool {
+	if max(len(x.Name), len(x.Resolved)) > pathMax {
+		return true // no tool gets that far
+	}
 	return slices.ContainsFunc(x.Places(), func(name string) bool {
 		glob := p.glob
 		if foldCase {

@@ -1,0 +1,211 @@
+package permission
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+
+	"hecate/domain/ident"
+	"hecate/domain/permission/host"
+	"hecate/domain/permission/pattern"
+)
+
+// Layer says whose file an entry stands in.
+type Layer string
+
+// The layers, in the order in which they are reported.
+const (
+	LayerUser    Layer = "user"
+	LayerProject Layer = "project"
+)
+
+// Lists of the configuration.
+const (
+	ListDeny     = "permissions.deny"
+	ListApprove  = "permissions.approve"
+	ListPromoted = "permissions.promoted"
+
+	ListHostDeny     = "network.deny"
+	ListHostAllow    = "network.allow"
+	ListHostPromoted = "network.promoted"
+)
+
+// Source is what one configuration file says, before any of it is understood.
+type Source struct {
+	Layer Layer
+	// Accepted: a person of this machine has accepted the file as it is. Until then
+	// its deny entries are in force and its grants are not.
+	Accepted bool
+
+	Deny, Approve, Promoted           []Text // [permissions]
+	HostDeny, HostAllow, HostPromoted []Text // [network]
+}
+
+// Text is one entry as it stands in a file.
+type Text struct {
+	Text   string
+	Reason string // of a deny: what the model is told
+	At     string // file and line, for messages
+}
+
+// reasonMax bounds what one entry says to the model, in bytes.
+const reasonMax = 4 << 10
+
+// Entry is one understood entry of a list.
+type Entry struct {
+	ID      string // the same for the same list, layer and text
+	List    string
+	Layer   Layer
+	Pattern pattern.Pattern // zero in lists of hosts
+	Host    host.Host       // zero in lists of patterns
+	Reason  string
+	At      string
+}
+
+// Text is the entry in its canonical form.
+func (e Entry) Text() string {
+	if e.Pattern.IsZero() {
+		return e.Host.String()
+	}
+	return e.Pattern.String()
+}
+
+// Config is what the files say, understood. The zero Config says nothing.
+type Config struct {
+	Entries []Entry // user entries before project entries, each list in its own order
+	Digest  string  // hex SHA-256 over the entries; "" if there are none
+}
+
+// Problem is something about an entry that its author should know.
+type Problem struct {
+	Layer   Layer  `json:"layer"`
+	List    string `json:"list"`
+	At      string `json:"at,omitempty"`
+	Refused bool   `json:"refused"` // the entry is not in force; else it is, and this is a warning
+	Message string `json:"message"`
+}
+
+// String is the problem as one line for a log or a terminal.
+func (p Problem) String() string {
+	what := "warning"
+	if p.Refused {
+		what = "refused"
+	}
+	if p.At == "" {
+		return fmt.Sprintf("%s: [%s] %s", what, p.List, p.Message)
+	}
+	return fmt.Sprintf("%s: %s: [%s] %s", p.At, what, p.List, p.Message)
+}
+
+// Load understands files. Each entry stands for itself: one that is refused takes no
+// other with it, so that a caller which goes on without a broken file can still hold
+// to the deny entries that parse.
+func Load(sources ...Source) (Config, []Problem) {
+	var l loader
+	for _, layer := range []Layer{LayerUser, LayerProject} {
+		for _, s := range sources {
+			if (s.Layer == LayerUser) == (layer == LayerUser) {
+				s.Layer = layer
+				l.source(s)
+			}
+		}
+	}
+	l.config.Digest = digest(l.config.Entries)
+	return l.config, l.problems
+}
+
+type loader struct {
+	config   Config
+	problems []Problem
+}
+
+func (l *loader) source(s Source) {
+	l.hosts(s.Layer, ListHostDeny, s.HostDeny)
+	l.patterns(s.Layer, ListDeny, s.Deny)
+	grants := len(s.Approve) + len(s.Promoted) + len(s.HostAllow) + len(s.HostPromoted)
+	if !s.Accepted {
+		if grants > 0 {
+			l.report(Entry{List: ListApprove, Layer: s.Layer}, false, fmt.Sprintf("the %d grants of this file are not in force until it is accepted", grants))
+		}
+		return
+	}
+	l.patterns(s.Layer, ListApprove, s.Approve)
+	l.patterns(s.Layer, ListPromoted, s.Promoted)
+	l.hosts(s.Layer, ListHostAllow, s.HostAllow)
+	l.hosts(s.Layer, ListHostPromoted, s.HostPromoted)
+}
+
+func (l *loader) report(e Entry, refused bool, message string) {
+	l.problems = append(l.problems, Problem{e.Layer, e.List, e.At, refused, message})
+}
+
+func (l *loader) add(e Entry) {
+	e.ID = ident.Derive("grant", string(e.Layer), e.List, e.Text())
+	l.config.Entries = append(l.config.Entries, e)
+}
+
+func (l *loader) patterns(layer Layer, list string, texts []Text) {
+	for _, t := range texts {
+		e := Entry{List: list, Layer: layer, Reason: t.Reason, At: t.At}
+		var err error
+		warning := ""
+		if e.Pattern, err = pattern.Parse(t.Text); err == nil {
+			if list == ListDeny {
+				err = e.Pattern.ForDeny()
+			} else {
+				warning, err = e.Pattern.ForApprove()
+			}
+		}
+		if err != nil {
+			l.report(e, true, err.Error())
+			continue
+		}
+		if len(e.Reason) > reasonMax {
+			e.Reason, warning = cut(e.Reason, reasonMax), fmt.Sprintf("the reason is cut after %d bytes", reasonMax)
+		}
+		if warning != "" {
+			l.report(e, false, fmt.Sprintf("%s: %s", e.Pattern, warning))
+		}
+		l.add(e)
+	}
+}
+
+func (l *loader) hosts(layer Layer, list string, texts []Text) {
+	for _, t := range texts {
+		e := Entry{List: list, Layer: layer, Reason: t.Reason, At: t.At}
+		var err error
+		if e.Host, err = host.Parse(t.Text); err != nil {
+			l.report(e, true, fmt.Sprintf("host %q: %v", shorten(t.Text), err))
+			continue
+		}
+		if u, err := host.ParseURL("https://"+e.Host.String()+"/", ""); list != ListHostDeny && err == nil && u.Special() != "" {
+			l.report(e, false, fmt.Sprintf("host %s is %s: it also needs the setting that allows private addresses", e.Host, u.Special()))
+		}
+		e.Reason = cut(e.Reason, reasonMax)
+		l.add(e)
+	}
+}
+
+// digest names the entries; reasons count, because they are what the model is told.
+func digest(entries []Entry) string {
+	if len(entries) == 0 {
+		return ""
+	}
+	h := sha256.New()
+	for _, e := range entries {
+		for _, s := range []string{e.List, string(e.Layer), e.Text(), e.Reason} {
+			fmt.Fprintf(h, "%d:%s", len(s), s)
+		}
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// hostGrant is the entry that allows the host, nil if there is none.
+func (c Config) hostGrant(h host.Host) *Entry {
+	for i, e := range c.Entries {
+		if (e.List == ListHostAllow || e.List == ListHostPromoted) && e.Host.Same(h) {
+			return &c.Entries[i]
+		}
+	}
+	return nil
+}

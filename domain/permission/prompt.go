@@ -1,0 +1,164 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+
+	"hecate/domain/permission/host"
+	"hecate/domain/permission/pattern"
+)
+
+// Offer is what a person can give for more than this call.
+type Offer struct {
+	Scope  string `json:"scope"`  // a pattern, or a host
+	IsHost bool   `json:"host"`   // the scope is a host
+	Covers string `json:"covers"` // the = line: what the scope covers, made from it
+	List   string `json:"list"`   // where A writes it
+}
+
+// The answers to a question. Source: permission text, "The prompt".
+const (
+	AnswerOnce       = "y" // this call only
+	AnswerSession    = "a" // the offer, for the session
+	AnswerRemember   = "A" // the offer, in the project's file
+	AnswerEdit       = "e" // change the offer before a or A
+	AnswerDeny       = "n"
+	AnswerDenyReason = "N" // deny, and tell the model why
+)
+
+// answers to a question with this offer. What nothing can be remembered about is
+// answered for this call.
+func (p Posture) answers(o *Offer) []string {
+	switch {
+	case o == nil:
+		return []string{AnswerOnce, AnswerDeny, AnswerDenyReason}
+	case !p.Project:
+		return []string{AnswerOnce, AnswerSession, AnswerEdit, AnswerDeny, AnswerDenyReason}
+	}
+	return []string{AnswerOnce, AnswerSession, AnswerRemember, AnswerEdit, AnswerDeny, AnswerDenyReason}
+}
+
+// offer is what could be remembered so that the same call would not ask again; nil if
+// some gate would ask all the same.
+func offer(c Call, closed []ClosedGate) *Offer {
+	fetch := pattern.Canonical(c.Tool) == toolFetch
+	for _, g := range closed {
+		if o := openers[g.Gate]; fetch && !o.host || !fetch && !o.grant {
+			return nil
+		}
+	}
+	if fetch {
+		if u, ok := secureURL(c); ok && !u.Host.IsZero() {
+			return hostOffer(u.Host)
+		}
+		return nil
+	}
+	if x, ok := pattern.Offer(c.Tool, c.Facts); ok {
+		return patternOffer(x)
+	}
+	return nil
+}
+
+func patternOffer(x pattern.Pattern) *Offer {
+	return &Offer{Scope: x.String(), Covers: x.Meaning(), List: ListPromoted}
+}
+
+func hostOffer(h host.Host) *Offer {
+	return &Offer{
+		Scope: h.String(), IsHost: true, List: ListHostPromoted,
+		Covers: fmt.Sprintf("any https:// GET to exactly %s (not subdomains, not other ports), by web_fetch only", h),
+	}
+}
+
+// Edited reads what a person made of an offer with e. It has to be something that may
+// be approved and that covers this call. The error says what is wrong with it.
+func Edited(c Call, text string) (Offer, error) {
+	if pattern.Canonical(c.Tool) == toolFetch {
+		h, err := host.Parse(text)
+		if err != nil {
+			return Offer{}, err
+		}
+		if u, ok := secureURL(c); !ok || !u.Host.Same(h) {
+			return Offer{}, fmt.Errorf("%s is not the host of this call", h)
+		}
+		return *hostOffer(h), nil
+	}
+	x, err := pattern.Parse(text)
+	if err != nil {
+		return Offer{}, err
+	}
+	if _, err := x.ForApprove(); err != nil {
+		return Offer{}, err
+	}
+	if !x.Covers(c.Tool, c.Facts) {
+		return Offer{}, fmt.Errorf("%s does not cover this call", x)
+	}
+	return *patternOffer(x), nil
+}
+
+// denialMessage tells the model every entry that refuses the call, and why.
+// Source: permission text, "What a denial looks like to the model".
+func denialMessage(denied []Denial) string {
+	lines := make([]string, len(denied))
+	for i, d := range denied {
+		what := "pattern"
+		if d.List == ListHostDeny {
+			what = "[network] deny:"
+		}
+		if lines[i] = fmt.Sprintf("denied by config %s %s", what, shorten(d.Entry)); d.Reason != "" {
+			lines[i] += ": " + d.Reason
+		}
+	}
+	return cut(strings.Join(lines, "\n"), messageMax)
+}
+
+// messageMax bounds what the model is told about one refusal, in bytes.
+const messageMax = 32 << 10
+
+func cut(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// unattendedMessage names only flags that would have opened the gates.
+func unattendedMessage(closed []ClosedGate) string {
+	yes, really := true, true
+	for _, g := range closed {
+		o := openers[g.Gate]
+		yes, really = yes && o.yes, really && o.yesReally
+	}
+	const nobody = "no one is present to approve this call; run hecate interactively"
+	switch {
+	case yes:
+		return nobody + ", or pass --yes for Level 2 tools"
+	case really:
+		return nobody + ", or pass --allow-tools web_fetch or --yes-really"
+	}
+	return nobody + " (" + reasons(closed) + ")"
+}
+
+// DeniedByUser tells the model that a person said no, and what they said.
+func DeniedByUser(feedback string) string {
+	if feedback = strings.TrimSpace(feedback); feedback != "" {
+		return "denied by the user: " + cut(feedback, messageMax)
+	}
+	return "denied by the user"
+}
+
+// notes are what a person should see beside the call.
+func notes(c Call) []string {
+	u, ok := urlOf(c.Tool, c.Facts)
+	if !ok {
+		return nil
+	}
+	var out []string
+	if u.User {
+		out = append(out, "what stands before the @ is user information: it is not sent, and the host is "+hostShown(u))
+	}
+	if !u.Host.IsZero() && !u.Addr.IsValid() && !strings.HasPrefix(strings.ToLower(u.Shown), u.Host.Name) {
+		out = append(out, "the host is written in other letters; its ASCII form is "+u.Host.Name)
+	}
+	return out
+}
