@@ -283,6 +283,11 @@ func TestDenyReachesThroughTheDecision(t *testing.T) {
 			}
 		}
 	}
+	for _, tool := range []string{"http_request", "web_fetch", "apply_patch", "read_file"} {
+		if v := permission.Decide(permission.Call{Tool: tool}, permission.Posture{Config: config}); v.Decision != permission.Ask || v.Rule != string(permission.GateUnclear) {
+			t.Errorf("%s without facts: %+v", tool, v)
+		}
+	}
 	if got := config.Denied("view", permission.Facts{Paths: []permission.Path{{Name: "secrets/x"}}}); len(got) != 1 || got[0].Entry != "view(secrets/**)" {
 		t.Errorf("what grep leaves out: %+v", got)
 	}
@@ -346,6 +351,10 @@ func TestMessages(t *testing.T) {
 	other.Facts.ASCIIHost = "xn--dcs-sbc.rs"
 	if v := permission.Decide(other, permission.Posture{Name: permission.PostureLevels}); v.Offer == nil || v.Offer.Scope != "xn--dcs-sbc.rs" || len(v.Notes) != 1 {
 		t.Errorf("%+v", v)
+	}
+	script := permission.Call{Tool: "shell", Facts: permission.Facts{Principal: "sh build.sh; ./x", Programs: append(parsed("sh", "build.sh"), parsed("./x")...)}}
+	if v := permission.Decide(script, permission.Posture{}); len(v.Notes) != 2 || !strings.Contains(v.Notes[0], `"build.sh"`) {
+		t.Errorf("%+v", v.Notes)
 	}
 	environment := run("cargo", "test")
 	environment.Facts.Env = map[string]string{"PATH": "s3cret", "HOME": "s3cret"}

@@ -45,13 +45,28 @@ func (c Config) Denied(tool string, f Facts) []Denial {
 
 // unclear reports whether some deny entry cannot be judged for the call.
 func (c Config) unclear(tool string, f Facts) bool {
-	return slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.List == ListDeny && e.Pattern.Unclear(tool, f) })
+	return slices.ContainsFunc(c.Entries, func(e Entry) bool { return e.unclear(tool, f) })
+}
+
+func (e Entry) unclear(tool string, f Facts) bool {
+	switch e.List {
+	case ListDeny:
+		return e.Pattern.Unclear(tool, f)
+	case ListHostDeny:
+		return namesURL(tool) && f.Principal == ""
+	}
+	return false
+}
+
+// namesURL reports whether the principal of a tool's calls is a URL.
+func namesURL(tool string) bool {
+	name := pattern.Canonical(tool)
+	return slices.Contains(urlTools, name) || strings.HasPrefix(name, "browser_")
 }
 
 // urlOf is the URL that a call is about.
 func urlOf(tool string, f Facts) (host.URL, bool) {
-	name := pattern.Canonical(tool)
-	if !slices.Contains(urlTools, name) && !strings.HasPrefix(name, "browser_") {
+	if !namesURL(tool) {
 		return host.URL{}, false
 	}
 	u, err := host.ParseURL(f.Principal, f.ASCIIHost)

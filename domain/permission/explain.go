@@ -46,7 +46,7 @@ func state(e Entry, c Call) EntryState {
 	u, isURL := urlOf(c.Tool, c.Facts)
 	switch e.List {
 	case ListDeny:
-		s.Matches, s.Unclear = e.Pattern.Reaches(c.Tool, c.Facts), e.Pattern.Unclear(c.Tool, c.Facts)
+		s.Matches = e.Pattern.Reaches(c.Tool, c.Facts)
 		s.Unreached = e.Pattern.Unreached()
 	case ListHostDeny:
 		s.Matches = isURL && u.DeniedBy(e.Host)
@@ -59,6 +59,6 @@ func state(e Entry, c Call) EntryState {
 		s.Covers = e.Pattern.Meaning()
 		s.Matches = e.Pattern.Covers(c.Tool, c.Facts)
 	}
-	s.Unclear = s.Unclear && !s.Matches
+	s.Unclear = !s.Matches && e.unclear(c.Tool, c.Facts)
 	return s
 }

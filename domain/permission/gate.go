@@ -19,7 +19,7 @@ const (
 	GateHost       Gate = "unknown-host"         // a fetch from a host that is not listed
 	GatePlainHTTP  Gate = "plain-http"           // a fetch that every network on the way can read
 	GateEnv        Gate = "environment"          // exec with variables that choose what code runs
-	GateUnclear    Gate = "unclear-command"      // what a deny says about the command cannot be told
+	GateUnclear    Gate = "unclear-deny"         // whether a deny is about the call cannot be told
 	GatePreset     Gate = "preset-require"       // the task's preset
 	GateMCP        Gate = "mcp-require-approval" // the tool's MCP server
 	GateBrowser    Gate = "browser"              // browser tools
@@ -58,7 +58,7 @@ func (p Posture) closed(c Call, level int) []ClosedGate {
 	}
 	name := pattern.Canonical(c.Tool)
 	if p.Config.unclear(c.Tool, c.Facts) {
-		add(GateUnclear, "a deny entry names a program, and not all that this command starts can be read")
+		add(GateUnclear, "a deny entry could be about it, and not all that it touches can be read")
 	}
 	switch p.Preset {
 	case "", PresetInherit, PresetAllow, PresetBlock:

@@ -2,8 +2,10 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"hecate/domain/permission/command"
 	"hecate/domain/permission/host"
 	"hecate/domain/permission/pattern"
 )
@@ -149,11 +151,11 @@ func DeniedByUser(feedback string) string {
 
 // notes are what a person should see beside the call.
 func notes(c Call) []string {
+	out := fileNotes(c.Facts)
 	u, ok := urlOf(c.Tool, c.Facts)
 	if !ok {
-		return nil
+		return out
 	}
-	var out []string
 	if u.User {
 		out = append(out, "what stands before the @ is user information: it is not sent, and the host is "+hostShown(u))
 	}
@@ -162,3 +164,23 @@ func notes(c Call) []string {
 	}
 	return out
 }
+
+// fileNotes name the files that are run as they are when the call starts.
+func fileNotes(f Facts) []string {
+	var out []string
+	argvs := [][]string{f.Argv}
+	for _, x := range f.Programs {
+		argvs = append(argvs, x.Argv)
+	}
+	for _, argv := range argvs {
+		file, ok := command.File(argv)
+		note := fmt.Sprintf("the file %q is run as it is when the call starts", shorten(file))
+		if ok && len(out) < notesMax && !slices.Contains(out, note) {
+			out = append(out, note)
+		}
+	}
+	return out
+}
+
+// notesMax bounds the notes about files.
+const notesMax = 8

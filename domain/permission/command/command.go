@@ -81,11 +81,14 @@ func (s *search) program(p Program, depth int) {
 	case slices.Contains(switchers, name):
 		s.switcher(args, depth)
 	}
-	if name == "env" && s.splitString(args, depth) {
-		return
+	if w, ok := wrappers[name]; ok {
+		s.wrapped(w, name, args, depth)
 	}
-	w, ok := wrappers[name]
-	if !ok {
+}
+
+// wrapped takes in the command behind a wrapper.
+func (s *search) wrapped(w wrapper, name string, args []string, depth int) {
+	if name == "env" && s.splitString(args, depth) {
 		return
 	}
 	for _, argv := range w.inner(args) {
@@ -198,6 +201,23 @@ func (s *search) splitString(args []string, depth int) bool {
 		}
 	}
 	return false
+}
+
+// File is the file whose content a program runs at the moment when it starts: the
+// program itself if it is named by a relative path, or the script of a shell or an
+// interpreter. What stands in it can change after somebody has looked.
+func File(argv []string) (string, bool) {
+	if len(argv) == 0 {
+		return "", false
+	}
+	if program := argv[0]; strings.Contains(program, "/") && !strings.HasPrefix(program, "/") {
+		return program, true
+	}
+	name := Name(argv[0])
+	if len(argv) < 2 || strings.HasPrefix(argv[1], "-") || !slices.Contains(shells, name) && !slices.Contains(interpreters, name) {
+		return "", false
+	}
+	return argv[1], true
 }
 
 // Name is a program's name without its directory, in lower case: some file systems

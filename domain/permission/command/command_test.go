@@ -165,6 +165,18 @@ func firstWord(s string) (word, rest string) {
 	return word, ""
 }
 
+func TestFile(t *testing.T) {
+	for argv, want := range map[string]string{
+		"./x": "./x", "a/x y": "a/x", "sh build.sh -v": "build.sh", "python3 t.py": "t.py",
+		"": "", "ls a": "", "/bin/ls a": "", "sh -c x": "", "sh": "", "/bin/sh a.sh": "a.sh",
+	} {
+		file, ok := command.File(strings.Fields(argv))
+		if file != want || ok != (want != "") {
+			t.Errorf("%q runs %q", argv, file)
+		}
+	}
+}
+
 func TestQuote(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		words := rapid.SliceOfN(rapid.StringMatching(`[a-z' \\"$;]{0,6}`), 1, 5).Draw(t, "words")

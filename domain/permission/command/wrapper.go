@@ -6,9 +6,10 @@ import (
 )
 
 var (
-	shells     = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "csh", "tcsh", "fish"}
-	evaluators = []string{"eval", "watch", "parallel"}
-	switchers  = []string{"su", "runuser", "script"}
+	shells       = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "csh", "tcsh", "fish"}
+	interpreters = []string{"python", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua"}
+	evaluators   = []string{"eval", "watch", "parallel"}
+	switchers    = []string{"su", "runuser", "script"}
 )
 
 // Starts reports whether the program runs what its arguments name, so that allowing

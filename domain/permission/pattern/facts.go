@@ -12,8 +12,8 @@ import (
 
 // Facts are what one call would touch, as its tool reads the arguments. Tools hand in
 // what takes a look at the world (what a link leads to, where a program lies, what a
-// script holds); the rest follows here. Facts that are missing never make a call
-// quieter.
+// script holds); the rest follows here. What is missing is covered by no grant, and
+// asks where a deny could be about it.
 type Facts struct {
 	// Principal is the text that patterns match, exactly as the model wrote it: the
 	// command of shell, the URL of web_fetch, the job, the setting, the query.
@@ -32,6 +32,7 @@ type Facts struct {
 	// not be parsed or only running it would tell.
 	Opaque bool `json:"opaque,omitempty"`
 
+	// Paths are all that the call names; a tool that looks at the whole workspace names ".".
 	Paths []Path `json:"paths,omitempty"`
 	// FoldCase: the file system finds names in other case too.
 	FoldCase bool `json:"fold_case,omitempty"`

@@ -86,15 +86,17 @@ func (p Pattern) sharesDeny(name string) bool {
 // programs lists what a call starts; whole is false if there may be more.
 func (f Facts) programs(t tool) (all []command.Program, whole bool) {
 	all, whole = f.Programs, !f.Opaque
-	if t.kind == kindProgram && len(f.Argv) > 0 {
+	switch {
+	case t.kind == kindProgram && len(f.Argv) == 0:
+		whole = false
+	case t.kind == kindProgram:
 		self := command.Program{Argv: f.Argv, Resolved: f.Resolved}
 		if f.Programs == nil {
 			found, read := command.Programs([]command.Program{self}, nil)
 			return found, whole && read
 		}
 		return append([]command.Program{self}, all...), whole
-	}
-	if t.kind == kindCommand && len(all) == 0 && f.Principal != "" {
+	case t.kind == kindCommand && len(all) == 0:
 		whole = false // nobody has looked
 	}
 	return all, whole
@@ -125,16 +127,26 @@ func (p Pattern) namesProgram(x command.Program, foldCase bool) bool {
 func base(file string) string { return file[strings.LastIndexByte(file, '/')+1:] }
 
 // Unclear reports whether a deny cannot be judged: the call may start a program, or
-// give one arguments, that nobody could read.
+// give one arguments, that nobody could read, or what p is compared with is missing.
 func (p Pattern) Unclear(toolName string, f Facts) bool {
 	t, ok := lookup(toolName)
-	if !ok || p.tool != toolExec || p.form == formBare {
+	switch {
+	case !ok || p.form == 0 || p.form == formBare:
 		return false
+	case p.tool == toolExec:
+		programs, whole := f.programs(t)
+		return !whole || slices.ContainsFunc(programs, func(x command.Program) bool { return p.unclearAbout(x, f.FoldCase) })
+	case !p.sharesDeny(t.name):
+		return false
+	case t.kind == kindPath:
+		return len(f.Paths) == 0
 	}
-	programs, whole := f.programs(t)
-	return !whole || slices.ContainsFunc(programs, func(x command.Program) bool {
-		return p.namesProgram(x, f.FoldCase) && slices.ContainsFunc(x.Argv[1:], func(a string) bool { return strings.Contains(a, command.Unknown) })
-	})
+	return f.Principal == ""
+}
+
+// unclearAbout reports whether the program is p's and its arguments are not all known.
+func (p Pattern) unclearAbout(x command.Program, foldCase bool) bool {
+	return p.namesProgram(x, foldCase) && slices.ContainsFunc(x.Argv[1:], func(a string) bool { return strings.Contains(a, command.Unknown) })
 }
 
 // reachesPath looks at the cleaned path and at the one with links followed. dir/**

@@ -300,6 +300,13 @@ func TestUnclear(t *testing.T) {
 		{"exec", "shell", opaque, false},
 		{"shell(x)", "shell", opaque, false},
 		{"exec(rm)", "view", paths("x"), false},
+		{"exec(rm)", "exec", exec(), true},
+		{"view(secrets/**)", "view", pattern.Facts{}, true},
+		{"view(secrets/**)", "edit", pattern.Facts{}, false},
+		{"view", "view", pattern.Facts{}, false},
+		{"web_fetch(https://x/*)", "web_fetch", pattern.Facts{}, true},
+		{"edit(a)", "apply_patch", pattern.Facts{}, true},
+		{"edit(a)", "nonsense", pattern.Facts{}, false},
 	} {
 		if must(t, c.pattern).Unclear(c.tool, c.facts) != c.want {
 			t.Errorf("%s is unclear about %s %+v: %t", c.pattern, c.tool, c.facts, !c.want)

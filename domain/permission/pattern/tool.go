@@ -33,8 +33,8 @@ const (
 	mcpPrefix  = "mcp__"
 )
 
-// table is the one place where names meet. The last three aliases of a direct run's
-// kind stand for its only call.
+// table is the one place where names meet. git and file, like shell, are also the kinds
+// of direct runs, which make one call.
 var table = []tool{
 	{toolExec, kindProgram, nil},
 	{"shell", kindCommand, []string{"shell_exec"}},
