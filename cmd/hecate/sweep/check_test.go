@@ -51,8 +51,10 @@ func (x *experiment) checkWaited() bool {
 	if !x.mode.back || len(x.atDeath) == 0 {
 		return false
 	}
-	if begun := x.atDeath[0].hasOpenRun("run.claimed"); begun != x.waited {
-		x.t.Errorf("a run had a workspace: %v; it waited: %v", begun, x.waited)
+	left := x.atDeath[0]
+	begun, ended := len(left.of("run.claimed")) > 0, len(left.of("run.finished", "run.failed", "run.cancelled"))
+	if want := begun && ended < len(x.driver.runs); want != x.waited {
+		x.t.Errorf("there was a workspace and something to do in it: %v; a run waited: %v", want, x.waited)
 	}
 	if !x.waited {
 		return false

@@ -150,20 +150,6 @@ func (h *history) of(kinds ...string) (out []fact) {
 	return out
 }
 
-// hasOpenRun reports whether a run that has not ended has a fact of this kind.
-func (h *history) hasOpenRun(kind string) bool {
-	has := map[string]bool{}
-	for _, f := range h.facts {
-		switch f.kind {
-		case kind:
-			has[f.run] = true
-		case "run.finished", "run.failed", "run.cancelled":
-			delete(has, f.run)
-		}
-	}
-	return len(has) > 0
-}
-
 // openCalls are the tool calls that were dispatched and whose outcome is not known.
 func (h *history) openCalls() map[string]bool {
 	open := map[string]bool{}
