@@ -41,8 +41,11 @@ func (p Pattern) coversPath(x Path, foldCase bool) bool {
 	if foldCase {
 		name, glob = fold(name), fold(glob)
 	}
-	if x.Outside() || strings.Contains(name, boundary) || name == "." {
-		return name == "." && glob == "."
+	switch {
+	case x.Outside(), strings.Contains(name, boundary):
+		return false
+	case name == ".":
+		return glob == "."
 	}
 	return anyPath(glob, name)
 }

@@ -197,6 +197,7 @@ func TestCovers(t *testing.T) {
 		{"ls(*)", "ls", paths("."), false},
 		{"ls(**)", "ls", paths(""), false},
 		{"ls(.)", "ls", paths("./"), true},
+		{"ls(.)", "ls", pattern.Facts{Paths: []pattern.Path{{Name: ".", Resolved: "/"}}}, false},
 		{"edit(src/é.go)", "edit", folded, true},
 		{"edit(src/é.go)", "edit", paths("SRC/é.go"), false},
 		{"apply_patch(src/*)", "apply_patch", paths("src/a", "src/b"), true},

@@ -156,6 +156,7 @@ func FuzzPaths(f *testing.F) {
 	f.Add("src/**", "src/../x", "/etc")
 	f.Add("**/*.go", "./a//b.go", "")
 	f.Add("a/**/b**", "a/b", "..")
+	f.Add(".", ".", "/")
 	f.Fuzz(func(t *testing.T, glob, name, resolved string) {
 		p, err := pattern.Parse("edit(" + glob + ")")
 		if err != nil {
