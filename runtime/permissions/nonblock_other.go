@@ -1,0 +1,5 @@
+//go:build !unix
+
+package permissions
+
+const nonblock = 0

@@ -1,0 +1,206 @@
+// Package permissions reads the permission files of this machine: the user's
+// ($XDG_CONFIG_HOME/hecate/config.toml) and the project's (.hecate/config.toml in the
+// directory that a task works on, or works on a copy of). What they say is looked up
+// before every decision, so that an edit counts for runs that are under way.
+//
+// A file that is broken does not open anything: what it said before stays in force,
+// and so does every deny entry of it that can still be read. A project file comes with
+// the project, from whoever wrote that; only its deny entries count.
+package permissions
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"hecate/domain/permission"
+)
+
+// sizeMax is the largest file that is read, in bytes.
+const sizeMax = 1 << 20
+
+// userFile is the user's file, relative to its directory.
+const userFile = "config.toml"
+
+// Files is what the permission files say. It is safe for concurrent use.
+type Files struct {
+	userDir string
+	log     *slog.Logger
+
+	mu    sync.Mutex
+	files map[string]*file // by path; only those that exist
+	ready map[string]ready // by project
+}
+
+// readyMax is how many projects' configurations are kept put together.
+const readyMax = 256
+
+// ready is a configuration that was put together, and what from.
+type ready struct {
+	user, project *content
+	config        permission.Config
+	problems      []permission.Problem
+}
+
+// New makes the files of a user whose own one is in userDir; "" for none. Problems
+// with files go to log, once for each state of a file.
+func New(userDir string, log *slog.Logger) *Files {
+	return &Files{userDir: userDir, log: log, files: map[string]*file{}, ready: map[string]ready{}}
+}
+
+// Config returns what the files say at this moment. project is the directory that a
+// task works on, absolute; anything else means that there is no project file.
+func (f *Files) Config(project string) permission.Config {
+	return f.current(project).config
+}
+
+// Problems returns what is wrong with the files at this moment, and what to do about it.
+func (f *Files) Problems(project string) []permission.Problem {
+	return f.current(project).problems
+}
+
+func (f *Files) current(project string) ready {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var user, proj *content
+	if filepath.IsAbs(f.userDir) {
+		user = f.look(permission.LayerUser, filepath.Join(f.userDir, userFile))
+	}
+	if filepath.IsAbs(project) {
+		proj = f.look(permission.LayerProject, filepath.Join(project, filepath.FromSlash(permission.ProjectFile)))
+	}
+	if user == nil && proj == nil {
+		delete(f.ready, project)
+		return ready{}
+	}
+	if r, ok := f.ready[project]; ok && r.user == user && r.project == proj {
+		return r
+	}
+	r := ready{user: user, project: proj}
+	var sources []permission.Source
+	for _, c := range []*content{user, proj} {
+		if c != nil {
+			sources = append(sources, c.source)
+			r.problems = append(r.problems, c.problems...)
+		}
+	}
+	var problems []permission.Problem
+	r.config, problems = permission.Load(sources...)
+	r.problems = append(r.problems, problems...)
+	if len(f.ready) >= readyMax {
+		clear(f.ready)
+	}
+	f.ready[project] = r
+	return r
+}
+
+// file is one file as it was last seen.
+type file struct {
+	data  []byte
+	fault string // why it could not be read, instead of data
+	now   *content
+	good  *content // the last one without a fault that shuts it out; nil if there was none
+}
+
+// content is what one file has in force. It does not change.
+type content struct {
+	source   permission.Source
+	problems []permission.Problem
+}
+
+// look reads a file if it is not as it was. nil: there is none. The whole text is
+// compared, because two edits within one tick of the file system's clock look alike.
+func (f *Files) look(layer permission.Layer, path string) *content {
+	data, err := read(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		delete(f.files, path)
+		return nil
+	}
+	fault := ""
+	if err != nil {
+		data, fault = nil, err.Error()
+	}
+	was := f.files[path]
+	if was != nil && was.fault == fault && bytes.Equal(was.data, data) {
+		return was.now
+	}
+	next := &file{data: data, fault: fault}
+	if was != nil {
+		next.good = was.good
+	}
+	next.take(parse(layer, path, data, fault))
+	f.files[path] = next
+	f.warn(path, next.now)
+	return next.now
+}
+
+// take puts a reading into force. Of one that is shut out the deny entries are added
+// to what was good before.
+func (x *file) take(p parsed) {
+	x.now = &content{source: p.source, problems: p.problems}
+	if p.ok {
+		x.good = x.now
+		return
+	}
+	x.now.source = permission.Source{Layer: p.source.Layer, Accepted: p.source.Accepted}
+	if x.good != nil {
+		x.now.source = x.good.source
+	}
+	x.now.source.Deny = join(x.now.source.Deny, p.source.Deny)
+	x.now.source.HostDeny = join(x.now.source.HostDeny, p.source.HostDeny)
+}
+
+// join adds entries that are not there yet.
+func join(to, more []permission.Text) []permission.Text {
+	out := append([]permission.Text(nil), to...)
+	seen := map[string]bool{}
+	for _, t := range to {
+		seen[t.Text] = true
+	}
+	for _, t := range more {
+		if !seen[t.Text] {
+			seen[t.Text] = true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+func (f *Files) warn(path string, c *content) {
+	_, problems := permission.Load(c.source)
+	for _, p := range append(append([]permission.Problem(nil), c.problems...), problems...) {
+		f.log.Warn("a permission file has a problem", "file", path, "problem", p.String())
+	}
+}
+
+// read returns the text of a regular file that is not too large.
+func read(path string) ([]byte, error) {
+	// Opening a pipe must not wait for somebody to write to it.
+	f, err := os.OpenFile(path, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is not a regular file; put a text file there")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, sizeMax+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > sizeMax:
+		return nil, fmt.Errorf("it has more than %d bytes; make it smaller", sizeMax)
+	}
+	return data, nil
+}
