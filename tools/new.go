@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"hecate/domain/permission"
 )
 
 // New makes a Tool from a typed declaration. The schema comes from In: json and
@@ -45,6 +47,9 @@ func prepare[In any](s Spec[In], fields []argument, args json.RawMessage) (Prepa
 		line, complete := s.Line(in)
 		p.Line = Shown(line)
 		p.Complete = complete && p.Line == line
+	}
+	if s.Facts != nil {
+		p.Facts = func(at Place) permission.Facts { return s.Facts(at, in) }
 	}
 	if s.Before != nil {
 		p.Before = s.before(in)

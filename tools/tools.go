@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"hecate/domain/event"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/tools/process"
 )
@@ -39,6 +40,9 @@ type Prepared struct {
 	// full size; Complete is false if details were withheld or did not fit.
 	Line     string
 	Complete bool
+	// Facts are what the call would touch, for the permission decision. It looks at files
+	// and changes nothing. It may be nil: then nothing is known of the call.
+	Facts func(at Place) permission.Facts
 	// Before returns events that become durable together with the dispatch intent,
 	// such as tool.shell.command. It may be nil and has no side effect.
 	Before func(env *Env) []event.Payload
@@ -63,6 +67,10 @@ type Env struct {
 	Network  bool          // sandbox_network
 	Timeout  time.Duration // per command
 	Settings Settings
+
+	// Denied reports whether a deny entry keeps a file back from being looked at; nil: none
+	// does. Tools that look through many files ask it about each, by its path below the root.
+	Denied func(rel string) bool
 
 	// Emit hands over an event that happened while the call runs (output chunks),
 	// in order. It may block. The event belongs to the runtime from then on, which
@@ -113,13 +121,14 @@ type Spec[In any] struct {
 	Name    string
 	Summary string
 	Direct  bool
-	// Input, Line and Before may be nil; see Prepared. What Input and Line return,
+	// Input, Line, Facts and Before may be nil; see Prepared. What Input and Line return,
 	// and title, error, Input and Output of the result, may be of any length: New
 	// sees to it that they can be recorded. For events it can't.
 	Check   func(in *In) error // beyond the schema; may fill defaults
 	Propose func(in In) bool
 	Input   func(in In) map[string]any
 	Line    func(in In) (line string, complete bool)
+	Facts   func(at Place, in In) permission.Facts
 	Before  func(env *Env, in In) []event.Payload
 	Handle  func(ctx context.Context, env *Env, in In) Result
 }

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"hecate/domain/event"
+	"hecate/domain/permission"
 	"hecate/tools"
 	"hecate/tools/filepatch"
 	"hecate/tools/rootfs"
@@ -35,6 +36,7 @@ var applyPatch = tools.New(tools.Spec[applyPatchIn]{
 		return map[string]any{"patch_chars": utf8.RuneCountInString(in.PatchText), "propose": in.Propose}
 	},
 	Line:   func(in applyPatchIn) (string, bool) { return in.line(), true },
+	Facts:  func(at tools.Place, in applyPatchIn) permission.Facts { return at.Paths(in.paths()...) },
 	Handle: runApplyPatch,
 })
 
@@ -73,6 +75,16 @@ func (in applyPatchIn) line() string {
 		fmt.Fprintf(&b, " %s=%s", s.Op, tools.ShownName(s.Path))
 	}
 	return b.String()
+}
+
+// paths are all that the patch names.
+func (in applyPatchIn) paths() []string {
+	sections, _ := textedit.Parse(in.PatchText) // checked
+	names := make([]string, len(sections))
+	for i, s := range sections {
+		names[i] = s.Path
+	}
+	return names
 }
 
 func runApplyPatch(ctx context.Context, env *tools.Env, in applyPatchIn) tools.Result {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 )
 
@@ -23,6 +24,9 @@ var artifactRead = tools.New(tools.Spec[artifactReadIn]{
 	},
 	Line: func(in artifactReadIn) (string, bool) {
 		return fmt.Sprintf("artifact_read artifact_id=%s max_bytes=%d", tools.ShownName(in.ArtifactID), in.MaxBytes), true
+	},
+	Facts: func(_ tools.Place, in artifactReadIn) permission.Facts {
+		return permission.Facts{Principal: in.ArtifactID}
 	},
 	Handle: runArtifactRead,
 })

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/tools"
 	"hecate/tools/process"
@@ -45,6 +46,13 @@ var (
 		stdoutName: "git-stdout.txt", stderrName: "git-stderr.txt",
 	}
 )
+
+// commandFacts makes the Facts of a command tool.
+func commandFacts(kind commandKind) func(tools.Place, commandIn) permission.Facts {
+	return func(at tools.Place, in commandIn) permission.Facts {
+		return at.Command(in.Command, kind.prefix+in.Command, in.WorkingDirectory, sandbox.Programs)
+	}
+}
 
 // requireCommand makes the Check of a command tool.
 func requireCommand(tool, what string) func(*commandIn) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"unicode/utf8"
 
+	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/tools"
 )
@@ -17,6 +18,7 @@ var file = tools.New(tools.Spec[fileIn]{
 		return map[string]any{"path": in.Path, "operation": in.Operation, "content_chars": utf8.RuneCountInString(in.Content)}
 	},
 	Line:   func(in fileIn) (string, bool) { return writeLine("file", in.Operation, in.Path, in.Content), true },
+	Facts:  func(at tools.Place, in fileIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runFile,
 })
 

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"hecate/domain/event"
+	"hecate/domain/permission"
 	"hecate/tools"
 	"hecate/tools/filepatch"
 	"hecate/tools/rootfs"
@@ -31,6 +32,7 @@ var fileEdit = tools.New(tools.Spec[fileEditIn]{
 		}
 		return line, true
 	},
+	Facts:  func(at tools.Place, in fileEditIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runFileEdit,
 })
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 )
 
@@ -28,6 +29,7 @@ var fileWrite = tools.New(tools.Spec[fileWriteIn]{
 	Line: func(in fileWriteIn) (string, bool) {
 		return writeLine("file_write", in.Operation, in.Path, *in.Content), true
 	},
+	Facts:  func(at tools.Place, in fileWriteIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runFileWrite,
 })
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 	"hecate/tools/gitrepo"
 	"hecate/tools/rootfs"
@@ -19,6 +20,7 @@ var gitDiff = tools.New(tools.Spec[gitDiffIn]{
 	Line: func(in gitDiffIn) (string, bool) {
 		return fmt.Sprintf("git_diff path=%s staged=%t", tools.ShownName(in.Path), in.Staged), true
 	},
+	Facts:  func(at tools.Place, in gitDiffIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runGitDiff,
 })
 

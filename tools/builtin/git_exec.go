@@ -20,6 +20,7 @@ var gitExec = tools.New(tools.Spec[commandIn]{
 	Check:   requireCommand("git_exec", "git"),
 	Input:   commandIn.input,
 	Line:    func(in commandIn) (string, bool) { return gitLine("git_exec", in.Command) },
+	Facts:   commandFacts(gitKind),
 	Handle: func(ctx context.Context, env *tools.Env, in commandIn) tools.Result {
 		return runGit(ctx, env, in, false)
 	},
@@ -31,6 +32,7 @@ var git = tools.New(tools.Spec[commandIn]{
 	Check: requireCommand("git", "git"),
 	Input: commandIn.input,
 	Line:  func(in commandIn) (string, bool) { return gitLine("git", in.Command) },
+	Facts: commandFacts(gitKind),
 	Handle: func(ctx context.Context, env *tools.Env, in commandIn) tools.Result {
 		return runGit(ctx, env, in, true)
 	},

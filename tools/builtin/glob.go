@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"sort"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 )
 
@@ -17,6 +18,7 @@ var glob = tools.New(tools.Spec[globIn]{
 	Line: func(in globIn) (string, bool) {
 		return fmt.Sprintf("glob pattern=%s path=%s", tools.Quoted(in.Pattern), tools.ShownName(in.Path)), true
 	},
+	Facts:  func(at tools.Place, in globIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runGlob,
 })
 
@@ -44,6 +46,10 @@ func runGlob(ctx context.Context, env *tools.Env, in globIn) tools.Result {
 			return false
 		}
 		if !globs(m, start, name) {
+			return true
+		}
+		if env.Denied != nil && env.Denied(name) {
+			s.skipped[skipDenied]++
 			return true
 		}
 		if d.IsDir() {

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"unicode/utf8"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 	"hecate/tools/rootfs"
 )
@@ -29,6 +30,7 @@ var grep = tools.New(tools.Spec[grepIn]{
 	Line: func(in grepIn) (string, bool) {
 		return fmt.Sprintf("grep pattern=%s path=%s", tools.Quoted(in.Pattern), tools.ShownName(in.Path)), true
 	},
+	Facts:  func(at tools.Place, in grepIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runGrep,
 })
 
@@ -87,6 +89,10 @@ func compileLine(in grepIn) (*regexp.Regexp, error) {
 func (s *search) grepFile(ctx context.Context, env *tools.Env, re *regexp.Regexp, name string, d fs.DirEntry) bool {
 	if !d.Type().IsRegular() {
 		s.skipped["non_regular"]++
+		return true
+	}
+	if env.Denied != nil && env.Denied(name) {
+		s.skipped[skipDenied]++
 		return true
 	}
 	text, reason := readText(env, name)

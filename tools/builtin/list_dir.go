@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"strings"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 	"hecate/tools/rootfs"
 )
@@ -21,6 +22,7 @@ var listDir = tools.New(tools.Spec[listDirIn]{
 	Line: func(in listDirIn) (string, bool) {
 		return "list_dir path=" + tools.ShownName(in.Path), true
 	},
+	Facts:  func(at tools.Place, in listDirIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runListDir,
 })
 

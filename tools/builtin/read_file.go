@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 	"hecate/tools/rootfs"
 )
@@ -37,6 +38,7 @@ var readFile = tools.New(tools.Spec[readFileIn]{
 		}
 		return line, true
 	},
+	Facts:  func(at tools.Place, in readFileIn) permission.Facts { return at.Paths(in.Path) },
 	Handle: runReadFile,
 })
 

@@ -34,6 +34,9 @@ const (
 	limitCancelled = "cancelled"
 )
 
+// skipDenied is why a file is left out that a deny entry keeps back.
+const skipDenied = "denied"
+
 // search is one grep or glob on its way: what it found, what it cost, what it left out.
 type search struct {
 	pattern    string

@@ -18,6 +18,7 @@ var shellExec = tools.New(tools.Spec[commandIn]{
 	Check:  requireCommand("shell_exec", "shell"),
 	Input:  commandIn.input,
 	Line:   withheld("shell_exec"),
+	Facts:  commandFacts(shellKind),
 	Before: shellBegins,
 	Handle: func(ctx context.Context, env *tools.Env, in commandIn) tools.Result {
 		return runShell(ctx, env, in, false)
@@ -30,6 +31,7 @@ var shell = tools.New(tools.Spec[commandIn]{
 	Check:  requireCommand("shell", "shell"),
 	Input:  commandIn.input,
 	Line:   withheld("shell"),
+	Facts:  commandFacts(shellKind),
 	Before: shellBegins,
 	Handle: func(ctx context.Context, env *tools.Env, in commandIn) tools.Result {
 		return runShell(ctx, env, in, true)

@@ -1,0 +1,87 @@
+package tools
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"hecate/domain/permission"
+	"hecate/domain/permission/command"
+	"hecate/tools/rootfs"
+)
+
+// Place is where a call would act. The zero Place is not known yet: links are not
+// followed and programs not looked up.
+type Place struct {
+	Root *os.Root // nil: not open
+	Path string   // absolute
+}
+
+// foldCase reports whether file systems here take FILE and file for the same, as far
+// as is usual for the system.
+const foldCase = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+
+// Paths are the facts of a call that names files or directories. An empty name is the
+// workspace itself.
+func (at Place) Paths(names ...string) permission.Facts {
+	f := permission.Facts{FoldCase: foldCase}
+	for _, name := range names {
+		p := permission.Path{Name: rootfs.Named(at.Path, name)}
+		if at.Root != nil {
+			p.Resolved = rootfs.Lead(at.Root, at.Path, p.Name)
+		}
+		f.Paths = append(f.Paths, p)
+	}
+	return f
+}
+
+// Command are the facts of a call that runs a shell command in dir, relative to the
+// workspace. principal is what the model wrote, script what the shell is given.
+func (at Place) Command(principal, script, dir string, parse command.Parse) permission.Facts {
+	f := permission.Facts{Principal: principal, FoldCase: foldCase}
+	commands, read := parse(script)
+	programs, whole := command.Programs(commands, parse)
+	f.Programs, f.Opaque = programs, !read || !whole
+	if at.Path == "" {
+		return f
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join(at.Path, dir)
+	}
+	files := map[string]string{}
+	for i, p := range f.Programs {
+		name := p.Argv[0]
+		if _, known := files[name]; !known {
+			files[name] = programFile(dir, name)
+		}
+		f.Programs[i].Resolved = files[name]
+	}
+	return f
+}
+
+// programFile is the file that a program's name leads to, links followed; "" if there
+// is none, or it cannot be known.
+func programFile(dir, name string) string {
+	if name == "" || strings.Contains(name, command.Unknown) {
+		return ""
+	}
+	file := name
+	switch {
+	case !strings.Contains(name, "/"):
+		var err error
+		if file, err = exec.LookPath(name); err != nil {
+			return ""
+		}
+	case !filepath.IsAbs(name):
+		file = filepath.Join(dir, name)
+	}
+	if !filepath.IsAbs(file) {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		return real
+	}
+	return ""
+}
