@@ -98,7 +98,11 @@ func (s *State) approvalID(digest string) string {
 
 // RulingOf is the verdict as events carry it.
 func RulingOf(v permission.Verdict) Ruling {
-	return Ruling{Decision: string(v.Decision), Level: v.Level, Layer: v.Layer, Rule: v.Rule, Posture: permission.PostureRuntime}
+	r := Ruling{Decision: string(v.Decision), Level: v.Level, Layer: v.Layer, Rule: v.Rule, Posture: v.Posture, Config: v.Config}
+	if v.Grant != nil {
+		r.Grant = v.Grant.ID
+	}
+	return r
 }
 
 // Bounds of the summary that an approval shows.

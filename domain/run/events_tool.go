@@ -5,11 +5,13 @@ import "hecate/domain/event"
 // Ruling is how the permission system decided about one call. It stands in every
 // event that follows from the decision, so that the log alone explains it.
 type Ruling struct {
-	Decision string `json:"decision"` // allow, allow_visibly, ask or deny
-	Level    int    `json:"level"`    // 0 silent, 1 visible, 2 asks
-	Layer    string `json:"layer"`    // hard_limit, gate, answer, default
-	Rule     string `json:"rule"`     // such as runtime-policy
-	Posture  string `json:"posture"`  // runtime or levels
+	Decision string `json:"decision"`         // allow, allow_visibly, ask or deny
+	Level    int    `json:"level"`            // 0 silent, 1 visible, 2 asks
+	Layer    string `json:"layer"`            // hard_limit, deny, gate, answer, default or unattended
+	Rule     string `json:"rule"`             // such as runtime-policy
+	Posture  string `json:"posture"`          // runtime or levels
+	Grant    string `json:"grant,omitempty"`  // id of the entry that opened the gates
+	Config   string `json:"config,omitempty"` // digest of the permission files' entries; absent if there are none
 }
 
 // DispatchIntended is durable before a call's side effect can happen. Without a

@@ -94,7 +94,8 @@ func (Fail) effect()          {}
 // starts of the server, unlike what the run froze.
 type Rules struct {
 	Posture permission.Posture
-	// Facts reads a call for the permission decision. It is pure.
+	// Facts reads a call for the permission decision. It may look at the workspace, for
+	// where links lead; it changes nothing.
 	Facts func(ToolCall) permission.Call
 }
 

@@ -179,13 +179,41 @@ func (a *attempt) rules() run.Rules {
 	return run.Rules{
 		Posture: a.posture(),
 		Facts: func(c run.ToolCall) permission.Call {
-			return permission.Call{Tool: c.Name, Propose: a.prepare(c).Propose}
+			p := a.prepare(c)
+			return permission.Call{Tool: c.Name, Propose: p.Propose, Facts: a.facts(p)}
 		},
 	}
 }
 
 func (a *attempt) posture() permission.Posture {
-	return permission.Posture{Policies: a.Executor.Policies, ReadOnly: a.s.Spec.ReadOnly}
+	p := permission.Posture{
+		Name: permission.PostureRuntime, Policies: a.Executor.Policies,
+		ReadOnly: a.s.Spec.ReadOnly, InPlace: a.s.Spec.WorkspaceMode == "in_place",
+	}
+	if a.Permissions != nil {
+		p.Config = a.Permissions.Config(a.s.Spec.WorkingDirectory)
+	}
+	return p
+}
+
+// facts are what a call would touch. Without them it is covered by no grant, and asks
+// where a deny could be about it; so it is with a tool that panics over them.
+func (a *attempt) facts(p prepared) (f permission.Facts) {
+	if p.Facts == nil {
+		return permission.Facts{}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			a.Log.Warn("a tool cannot say what a call would touch", "run_id", a.s.ID, "panic", r)
+			f = permission.Facts{}
+		}
+	}()
+	return p.Facts(a.place())
+}
+
+// place is where calls act; not known before the workspace is open.
+func (a *attempt) place() tools.Place {
+	return tools.Place{Root: a.root, Path: a.s.WorkspacePath}
 }
 
 // prepare reads a call's arguments once. Ids are unique within one answer only, so

@@ -148,7 +148,7 @@ func (a *attempt) refusal(c run.ToolCall, index int64, o run.Outcome, reason str
 	text := c.Name + ": " + reason
 	return run.DispatchSettled{
 		ModelCallIndex: index, ToolCallID: c.ID, ToolName: c.Name, StepID: a.s.NextStepID(), Outcome: o,
-		Result: event.NewText(text), ToolError: true, Title: c.Name + " (failed)", Error: text,
+		Result: event.NewText(text), ToolError: true, Title: c.Name + " (failed)", Error: bound(text),
 		Input: a.callInput(c, index),
 	}
 }
@@ -223,5 +223,17 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), Settings: settings,
 		Emit:     a.emit,
 		Artifact: a.findArtifact,
+		Denied:   a.denied(),
 	}
+}
+
+// denied reports which files a deny on view keeps back, by what the files say at the
+// moment; nil if there is no deny entry at all.
+func (a *attempt) denied() func(rel string) bool {
+	config := a.posture().Config
+	if len(config.Entries) == 0 {
+		return nil
+	}
+	at := a.place()
+	return func(rel string) bool { return len(config.Denied("view", at.Paths(rel))) > 0 }
 }

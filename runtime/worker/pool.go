@@ -19,6 +19,7 @@ import (
 
 	"hecate/commands"
 	"hecate/domain/clock"
+	"hecate/domain/permission"
 	"hecate/eventstore"
 	"hecate/runtime/model"
 	"hecate/runtime/workspace"
@@ -43,6 +44,13 @@ type Prices interface {
 	Estimate(route model.Route, input, output int64) (pico int64, known bool)
 }
 
+// Permissions knows the deny entries and grants that are in force on this machine.
+type Permissions interface {
+	// Config returns them as they are at this moment. project is the directory that a
+	// task works on, or works on a copy of; it may be empty.
+	Config(project string) permission.Config
+}
+
 // Config is what a pool works with. Members without a comment on their zero value are required.
 type Config struct {
 	Executor     *commands.Executor
@@ -57,6 +65,9 @@ type Config struct {
 	ClaimsMax    int    // runs executed at a time by all processes of the log; 0: no bound
 	NodeID       string // names this installation in run.claimed and run.started
 	Log          *slog.Logger
+
+	// Permissions may be nil: then there are no deny entries and no grants.
+	Permissions Permissions
 
 	// Retry says whether a failed attempt at a model call is followed by another one at
 	// the same provider, and after what wait; nil: never.
