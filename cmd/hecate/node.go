@@ -28,6 +28,7 @@ import (
 	"hecate/projections/runner"
 	"hecate/projections/runs"
 	costs "hecate/projections/usage"
+	"hecate/runtime/permissions"
 	"hecate/runtime/worker"
 	"hecate/runtime/workspace"
 	"hecate/tools"
@@ -152,6 +153,7 @@ func (n *node) workerConfig(executor *commands.Executor, p providerSettings, set
 		Workers: n.config.Workers, ClaimsMax: n.config.RunsMax, NodeID: hostID, Log: n.log,
 		Retry: p.retry.After, Prices: p.prices, Reserve: n.config.CostReservation, OutputMax: n.config.OutputTokensMax,
 		Reconcile: n.config.Reconcile, DrainMax: max(0, n.config.ShutdownMax-drainMargin), Host: machineID(), Shared: n.config.SharedRoots,
+		Permissions: permissions.New(userConfigDir(n.config.environ), n.log),
 	}
 	if n.stores.shared {
 		c.LeaseTTL = time.Duration(n.config.LeaseSeconds) * time.Second
