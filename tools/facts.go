@@ -42,23 +42,42 @@ func (at Place) Paths(names ...string) permission.Facts {
 func (at Place) Command(principal, script, dir string, parse command.Parse) permission.Facts {
 	f := permission.Facts{Principal: principal, FoldCase: foldCase}
 	commands, read := parse(script)
-	programs, whole := command.Programs(commands, parse)
-	f.Programs, f.Opaque = programs, !read || !whole
+	var whole bool
+	f.Programs, whole = command.Programs(commands, parse)
+	f.Opaque = !read || !whole
+	at.resolve(f.Programs, dir)
+	return f
+}
+
+// Exec are the facts of a call that runs one program in dir, without a shell.
+func (at Place) Exec(argv []string, dir string, parse command.Parse) permission.Facts {
+	f := permission.Facts{Argv: argv, FoldCase: foldCase}
+	var whole bool
+	f.Programs, whole = command.Programs([]command.Program{{Argv: argv}}, parse)
+	f.Opaque = !whole
+	at.resolve(f.Programs, dir)
+	if len(f.Programs) > 0 {
+		f.Resolved = f.Programs[0].Resolved
+	}
+	return f
+}
+
+// resolve finds the files of programs that are started in dir.
+func (at Place) resolve(programs []command.Program, dir string) {
 	if at.Path == "" {
-		return f
+		return
 	}
 	if !filepath.IsAbs(dir) {
 		dir = filepath.Join(at.Path, dir)
 	}
 	files := map[string]string{}
-	for i, p := range f.Programs {
+	for i, p := range programs {
 		name := p.Argv[0]
 		if _, known := files[name]; !known {
 			files[name] = programFile(dir, name)
 		}
-		f.Programs[i].Resolved = files[name]
+		programs[i].Resolved = files[name]
 	}
-	return f
 }
 
 // programFile is the file that a program's name leads to, links followed; "" if there

@@ -64,6 +64,7 @@ type commandLine struct {
 	Approvals   approvalsCommand   `cmd:"" group:"decide" help:"Show what waits for a person, with every call in full."`
 	Approve     approveCommand     `cmd:"" group:"decide" help:"Allow what an approval asks for."`
 	Reject      rejectCommand      `cmd:"" group:"decide" help:"Refuse what an approval asks for; ends the run."`
+	Permissions permissionsCommand `cmd:"" group:"decide" help:"Explain what tool calls may do."`
 	Settle      settleCommand      `cmd:"" group:"decide" help:"Say what came of a call whose outcome is unknown."`
 	Serve       serveCommand       `cmd:"" group:"serve" help:"Run the server: API, feeds and workers."`
 	Stop        stopCommand        `cmd:"" group:"serve" help:"End the server, and wait for its end."`

@@ -1,6 +1,25 @@
 package main
 
-import "path/filepath"
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+
+	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
+	"hecate/domain/permission/pattern"
+	"hecate/runtime/permissions"
+	"hecate/tools"
+	"hecate/tools/sandbox"
+)
 
 // userConfigDir is where the user's permission file lies; "" if there is no such place.
 func userConfigDir(environ map[string]string) string {
@@ -11,4 +30,150 @@ func userConfigDir(environ map[string]string) string {
 		return filepath.Join(home, ".config", "hecate")
 	}
 	return ""
+}
+
+// permissionsCommand is "hecate permissions".
+type permissionsCommand struct {
+	Explain permissionsExplain `cmd:"" help:"Show what would become of a tool call, and why."`
+}
+
+// permissionsExplain is "hecate permissions explain".
+type permissionsExplain struct {
+	Levels bool     `help:"Decide by levels instead of by the server's policies."`
+	JSON   bool     `name:"json" help:"Print JSON."`
+	JSONL  bool     `name:"jsonl" help:"Decide the cases on standard input, one JSON object a line; what they give counts, no file is read."`
+	Tool   string   `arg:"" optional:"" help:"The tool, by any of its names: exec, shell, edit …"`
+	About  []string `arg:"" optional:"" passthrough:"" help:"What the call is about: the program and its arguments, the command, the path, the URL."`
+}
+
+// Help is the long help of the command.
+func (permissionsExplain) Help() string {
+	return `It reads the permission files that are in force in this directory: your own config.toml, and
+.hecate/config.toml of the project. Nothing is run. Options come before the tool.
+
+Examples:
+
+    hecate permissions explain exec npm install
+    hecate permissions explain shell "git push --force"
+    hecate permissions explain --levels edit go.mod`
+}
+
+// Run does the command.
+func (c permissionsExplain) Run(a *app) error {
+	switch {
+	case c.JSONL && c.Tool == "":
+		return explainCases(a.in, a.out)
+	case c.JSONL:
+		return usage(errors.New("--jsonl reads the calls from standard input: leave the tool out"))
+	case c.Tool == "":
+		return usage(errors.New("name a tool, such as exec or shell"))
+	case !pattern.Known(c.Tool):
+		return usage(fmt.Errorf("there is no tool %q; tools are %s", c.Tool, strings.Join(pattern.Names(), ", ")))
+	}
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the current directory: %w", err)
+	}
+	environ := env.ToMap(a.environ)
+	files := permissions.New(userConfigDir(environ), slog.New(slog.DiscardHandler))
+	p := permission.Posture{Name: permission.PostureRuntime, Policies: permission.Default, Config: files.Config(dir)}
+	if c.Levels {
+		p.Name = permission.PostureLevels
+	}
+	if list, set := environ["HECATE_TASK_APPROVAL_POLICIES"]; set {
+		if p.Policies, err = permission.ParsePolicies(list); err != nil {
+			return fmt.Errorf("HECATE_TASK_APPROVAL_POLICIES: %w", err)
+		}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fmt.Errorf("open the current directory: %w", err)
+	}
+	defer root.Close()
+	x := permission.Explain(callAbout(tools.Place{Root: root, Path: dir}, c.Tool, c.About), p)
+	if c.JSON {
+		return printExplanation(a.out, x, files.Problems(dir))
+	}
+	showExplanation(a, x)
+	for _, problem := range files.Problems(dir) {
+		fmt.Fprintf(a.err, "%s %s\n", a.errStyle.Yellow("!"), terminal.Line(problem.String()))
+	}
+	return nil
+}
+
+func printExplanation(out io.Writer, x permission.Explanation, problems []permission.Problem) error {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(struct {
+		permission.Explanation
+		Problems []permission.Problem `json:"problems,omitempty"`
+	}{x, problems})
+}
+
+// pathTools are the tools whose calls are about files and directories.
+var pathTools = []string{"view", "ls", "glob", "grep", "stat", "blame", "edit", "create", "search_replace", "apply_patch"}
+
+// callAbout is a call of the tool as its arguments would make it.
+func callAbout(at tools.Place, tool string, about []string) permission.Call {
+	c := permission.Call{Tool: tool}
+	text := strings.Join(about, " ")
+	switch name := pattern.Canonical(tool); {
+	case len(about) == 0 && !slices.Contains(pathTools, name):
+	case name == "exec":
+		c.Facts = at.Exec(about, "", sandbox.Programs)
+	case name == "shell", name == "background", name == "terminal_write":
+		c.Facts = at.Command(text, text, "", sandbox.Programs)
+	case name == "git_exec":
+		c.Facts = at.Command(text, "git "+text, "", sandbox.Programs)
+	case slices.Contains(pathTools, name) && len(about) == 0:
+		c.Facts = at.Paths(".")
+	case slices.Contains(pathTools, name):
+		c.Facts = at.Paths(about...)
+	default:
+		c.Facts.Principal = text
+	}
+	return c
+}
+
+// showExplanation prints the verdict and how each entry stands to the call.
+func showExplanation(a *app, x permission.Explanation) {
+	v := x.Verdict
+	fmt.Fprintf(a.out, "%s: %s\n", terminal.Line(x.Tool), a.outStyle.Bold(said(v.Decision)))
+	fmt.Fprintf(a.out, "  level %d; decided by %s (%s), posture %s\n", v.Level, v.Layer, v.Rule, v.Posture)
+	for line := range strings.SplitSeq(v.Reason, "\n") {
+		if line != "" {
+			fmt.Fprintf(a.out, "  %s\n", terminal.Line(line))
+		}
+	}
+	if g := v.Grant; g != nil && g.Scope != "" {
+		fmt.Fprintf(a.out, "  opened by %s\n", terminal.Line(g.Scope))
+	}
+	if o := v.Offer; o != nil {
+		fmt.Fprintf(a.out, "  an entry that would cover it: %s = %s\n", terminal.Line(o.Scope), terminal.Line(o.Covers))
+	}
+	for _, n := range v.Notes {
+		fmt.Fprintf(a.out, "  note: %s\n", terminal.Line(n))
+	}
+	for _, e := range x.Entries {
+		mark := "does not match"
+		switch {
+		case e.Matches:
+			mark = "matches"
+		case e.Unclear:
+			mark = "may match"
+		}
+		fmt.Fprintf(a.out, "%s: [%s] %s %s\n", terminal.Line(e.At), e.List, terminal.Line(e.Text), mark)
+		for _, u := range e.Unreached {
+			fmt.Fprintf(a.out, "  does not reach: %s\n", terminal.Line(u))
+		}
+	}
+}
+
+// said is a decision in the words of the permission text.
+func said(d permission.Decision) string {
+	if d == permission.AllowVisibly {
+		return "visible"
+	}
+	return string(d)
 }
