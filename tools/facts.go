@@ -81,7 +81,8 @@ func (at Place) resolve(programs []command.Program, dir string) {
 }
 
 // programFile is the file that a program's name leads to, links followed; "" if there
-// is none, or it cannot be known.
+// is none, or it cannot be known. A name is looked up in this process's PATH, which a
+// login shell may replace.
 func programFile(dir, name string) string {
 	if name == "" || strings.Contains(name, command.Unknown) {
 		return ""
