@@ -179,5 +179,9 @@ func Cancel(s *State, reason string) []event.Payload {
 			ApprovalID: a.ApprovalID, Kind: a.Kind, Decision: DecisionCancelled, Status: DecisionCancelled, By: "system", Comment: text, Scope: "once",
 		})
 	}
-	return append(out, Cancelled{By: "operator", Reason: text}, TaskUpdated{})
+	out = append(out, Cancelled{By: "operator", Reason: text}, TaskUpdated{})
+	if c := s.InFlight; c != nil { // the request may have left, and may be charged
+		out = append(out, ModelCallAbandoned{ModelCallIndex: c.Index, StepID: c.StepID, Reason: "the run was cancelled while the model call was under way"})
+	}
+	return out
 }

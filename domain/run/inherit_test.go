@@ -263,3 +263,20 @@ func TestReserve(t *testing.T) {
 		t.Errorf("without a ceiling: %v", f)
 	}
 }
+
+// A model call that a cancel cuts off may be charged: its cost is not known, and what
+// was reserved for it counts.
+func TestCancellingAModelCall(t *testing.T) {
+	s := run.New("run_1")
+	add := func(payloads ...event.Payload) {
+		for _, p := range payloads {
+			s.Apply(event.Event{Version: s.Version + 1, Payload: p})
+		}
+	}
+	add(run.Created{Spec: run.Spec{ExecutionKind: run.KindAgentLoop}, ModelCallsMax: 8}, run.Queued{}, run.Started{}, run.ConversationSeeded{Messages: []run.Message{{Role: run.RoleUser}}})
+	add(run.ModelCallStarted{ModelCallIndex: 1, ReservedPicoUSD: 7})
+	add(run.Cancel(&s, "enough")...)
+	if s.Status != run.StatusCancelled || s.CostKnown || s.Charged() != 7 {
+		t.Errorf("%s, cost known %v, charged %d", s.Status, s.CostKnown, s.Charged())
+	}
+}

@@ -59,6 +59,9 @@ func (s *State) applyLate(e event.Event) {
 	case ModelCallCompleted:
 		s.InFlight = nil
 		s.account(p)
+	case ModelCallAbandoned:
+		s.loseCost()
+		s.InFlight = nil
 	case DispatchSettled:
 		if b := s.batch(); b != nil && b.Settled[p.ToolCallID].ToolCallID == "" {
 			s.applySettled(p)

@@ -131,6 +131,8 @@ func (c change) late() {
 	switch p := c.fact.Payload.(type) {
 	case run.ModelCallCompleted:
 		c.account(p)
+	case run.ModelCallAbandoned:
+		c.r.doc.Item.CostKnown = false
 	case run.DispatchSettled:
 		c.settledLate(p)
 	case run.OutcomeStated:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"hecate/commands"
 	"hecate/domain/event"
 	"hecate/domain/ident"
 	"hecate/domain/run"
@@ -44,8 +45,7 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 	case run.Dispatch:
 		return a.dispatch(ctx, e)
 	case run.SettleUnknown:
-		a.stage(a.unknown(e.Intent))
-		return nil
+		return a.settleUnknown(ctx, e.Intent)
 	case run.Answer:
 		a.stage(a.gitSummary(ctx)...)
 		a.stage(a.s.Conclude(e.Batch)...)
@@ -162,6 +162,24 @@ func (a *attempt) callInput(c run.ToolCall, index int64) map[string]any {
 		in["model_call_index"] = index
 	}
 	return in
+}
+
+// settleUnknown settles an intent without a result. One that an earlier run began may
+// have got its result since this run was opened.
+func (a *attempt) settleUnknown(ctx context.Context, i run.DispatchIntended) error {
+	settled := a.unknown(i)
+	if i.StepID == "" && a.s.Source != nil {
+		source := run.New(a.s.Source.RunID)
+		if err := a.Executor.Load(ctx, commands.RunStream(source.ID), 0, source.Apply); err != nil {
+			return fmt.Errorf("look for the result of an inherited call: %w", err)
+		}
+		if got := source.Batch.Settled[i.ToolCallID]; got.Outcome != "" {
+			settled.Outcome, settled.Result, settled.ToolError, settled.Title = got.Outcome, got.Result, got.ToolError, got.Title
+			settled.Error, settled.ErrorKind, settled.ExitCode, settled.Output = got.Error, got.ErrorKind, got.ExitCode, got.Output
+		}
+	}
+	a.stage(settled)
+	return nil
 }
 
 // unknown settles an intent whose result nobody has. It is never run again.
