@@ -12,6 +12,7 @@ type Path = pattern.Path
 type Call struct {
 	Tool    string
 	Propose bool // the call only proposes a change
+	Void    bool // the tool cannot read the arguments: the call is answered with an error and touches nothing
 	Facts   Facts
 	MCP     MCPPolicy // of the tool's server, for tools of MCP servers
 	// Limit is a hard limit that only the tool can judge; nil if it knows of none.

@@ -213,6 +213,36 @@ func TestUnknownKeys(t *testing.T) {
 	}
 }
 
+// Whatever a file holds, the user's deny entries count and nothing panics.
+func FuzzProjectFile(f *testing.F) {
+	for _, s := range []string{
+		"[permissions]\ndeny = [\"shell\", { pattern = 'x', reason = \"\"\"y\n\"\"\" }]\n", "permissions.deny = [[]]", "[[permissions]]\ndeny = []",
+		"permissions = { deny = ['shell'], x = { y = 1 } }", "[network]\ndeny = [{ host = 'a' }, 1979-05-27]", "[a.b]\nc.d = 1\n", "\"permissions\".'deny' = [ # x\n]", "deny = [\"shell",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		dir, user := t.TempDir(), t.TempDir()
+		files := permissions.New(user, slog.New(slog.DiscardHandler))
+		for path, s := range map[string]string{filepath.Join(dir, "config.toml"): text, filepath.Join(user, "config.toml"): "permissions.deny = ['shell']"} {
+			if err := os.WriteFile(path, []byte(s), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Mkdir(filepath.Join(dir, ".hecate"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(filepath.Join(dir, "config.toml"), filepath.Join(dir, permission.ProjectFile)); err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range files.Config(dir).Entries[1:] {
+			if e.Layer != permission.LayerProject || e.List != permission.ListDeny && e.List != permission.ListHostDeny {
+				t.Errorf("in force is %+v", e)
+			}
+		}
+	})
+}
+
 func BenchmarkConfig(b *testing.B) {
 	dir := b.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte("[permissions]\n"+strings.Repeat("# a line of text\n", 200)+"deny = [\"shell\"]\n"), 0o600); err != nil {

@@ -180,7 +180,7 @@ func (a *attempt) rules() run.Rules {
 		Posture: a.posture(),
 		Facts: func(c run.ToolCall) permission.Call {
 			p := a.prepare(c)
-			return permission.Call{Tool: c.Name, Propose: p.Propose, Facts: a.facts(p)}
+			return permission.Call{Tool: c.Name, Propose: p.Propose, Void: p.err != nil, Facts: a.facts(p)}
 		},
 	}
 }

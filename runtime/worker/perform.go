@@ -252,6 +252,6 @@ func (a *attempt) denied() func(rel string) bool {
 	if len(config.Entries) == 0 {
 		return nil
 	}
-	at := a.place()
-	return func(rel string) bool { return len(config.Denied("view", at.Paths(rel))) > 0 }
+	// A search follows no links: what it finds is where it says.
+	return func(rel string) bool { return len(config.Denied("view", tools.Place{}.Paths(rel))) > 0 }
 }

@@ -241,14 +241,32 @@ func TestABrokenFileKeepsItsDenyEntries(t *testing.T) {
 	}
 }
 
+// A call that the tool cannot read starts nothing, so nobody is asked about it.
+func TestWhatIsNoCallIsNotAskedAbout(t *testing.T) {
+	t.Parallel()
+	g := newGoverned(t, replies(calls(scripted.ToolCall("a", "shell_exec", map[string]int{"command": 3})), text("done")))
+	g.project(pnpm)
+	r := g.start(task.Definition{Prompt: event("go")})
+	defer g.run(g.executor, g.obey)()
+	g.end(r.RunID)
+	g.told(r.RunID, "a", "failed invalid arguments for shell_exec")
+}
+
 // Whether a deny entry is about a call may not be known; then a person is asked.
 func TestWhatCannotBeReadIsAskedAbout(t *testing.T) {
 	t.Parallel()
 	g := newGoverned(t, replies(calls(shellCall("a", "$TOOL i")), text("done")))
 	g.project(pnpm)
 	r := g.start(task.Definition{Prompt: event("go")})
+	direct := g.start(task.Definition{ExecutionKind: run.KindShell, ShellCommand: event("echo 'touch ran' | sh")})
 	defer g.run(g.executor, g.obey)()
 	g.parked(r.RunID)
+	g.parked(direct.RunID)
+	g.absent("ran")
+	g.approve(direct.RunID)
+	if s := g.end(direct.RunID); s.Status != run.StatusCompleted {
+		t.Errorf("the direct run is %s: %s", s.Status, g.types(direct.RunID))
+	}
 	if c := g.state(r.RunID).Approval.Calls; len(c) != 1 || c[0].Ruling.Rule != string(permission.GateUnclear) {
 		t.Errorf("asked for is %+v", c)
 	}
