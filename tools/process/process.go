@@ -20,12 +20,14 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 const (
 	killWait  = 900 * time.Millisecond // how long ended processes may take to be gone
-	drainWait = 200 * time.Millisecond // how long output may still be read after that
+	drainWait = 200 * time.Millisecond // how long more output is waited for after that
+	drainMax  = 1 << 20                // bytes of it: a pipe holds less, and nobody may write for ever
 	readSize  = 32 << 10
 )
 
@@ -181,6 +183,7 @@ type output struct {
 	readers, writers [2]*os.File
 	failed           chan error // one error, if output ended the command
 	wg               sync.WaitGroup
+	finishing        atomic.Bool // the command has ended
 
 	mu      sync.Mutex
 	sink    func(string, []byte) error
@@ -216,13 +219,15 @@ func (o *output) read() {
 	for i, r := range o.readers {
 		o.wg.Go(func() {
 			buf := make([]byte, readSize)
-			for {
+			for left := drainMax; left > 0; {
 				n, err := r.Read(buf)
-				if n > 0 && !o.deliver(i, buf[:n]) {
+				if n > 0 && !o.deliver(i, buf[:n]) || err != nil {
 					return
 				}
-				if err != nil {
-					return
+				if o.finishing.Load() {
+					// Whatever takes what was read its time, the next piece gets its own.
+					left -= n
+					_ = r.SetReadDeadline(time.Now().Add(drainWait))
 				}
 			}
 		})
@@ -254,9 +259,10 @@ func (o *output) deliver(i int, data []byte) bool {
 	return !o.limited
 }
 
-// finish reads what is left, for at most the given time, and closes the pipes.
-// Nothing is handed on after it.
+// finish reads what is left until there is nothing more for the given time, and closes
+// the pipes. Nothing is handed on after it.
 func (o *output) finish(most time.Duration) {
+	o.finishing.Store(true)
 	for _, r := range o.readers {
 		if r != nil {
 			_ = r.SetReadDeadline(time.Now().Add(most))

@@ -377,3 +377,17 @@ func BenchmarkExec(b *testing.B) {
 		}
 	}
 }
+
+// Who takes the output slowly gets all of it: a busy disk must not cut off what a
+// command wrote before it ended.
+func TestASlowReaderGetsEverything(t *testing.T) {
+	got := 0
+	c := process.Command{Argv: []string{"sh", "-c", "head -c 120000 /dev/zero"}, Dir: t.TempDir(), Output: func(_ string, data []byte) error {
+		time.Sleep(300 * time.Millisecond)
+		got += len(data)
+		return nil
+	}}
+	if r := process.Run(t.Context(), c); r.Err != nil || got != 120000 || r.Stdout != 120000 {
+		t.Errorf("%d of 120000 bytes were handed on, %d counted: %v", got, r.Stdout, r.Err)
+	}
+}
