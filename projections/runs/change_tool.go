@@ -80,7 +80,11 @@ func (c change) settle(s *stepRow, o run.Outcome) {
 		c.finishStep(s, statusCompleted, resultSuccess)
 	case run.OutcomeBlocked:
 		s.doc.Phase = phasePolicy
-		c.finishStep(s, statusCompleted, resultDenied)
+		status := statusCompleted
+		if c.r.doc.Kind != run.KindAgentLoop {
+			status = statusFailed // of a direct run, which fails with it
+		}
+		c.finishStep(s, status, resultDenied)
 	case run.OutcomeCancelled:
 		if s.doc.ErrorKind == "" {
 			s.doc.ErrorKind = errorKindCancelled

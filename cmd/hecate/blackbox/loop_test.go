@@ -316,7 +316,8 @@ func TestToolErrorsGoBackToTheModel(t *testing.T) {
 	texts := c.request(t, 1).answered(t, "c1", "c2", "c3", "c4")
 	contains(t, "c2", texts[1], "status=failed", "exit status 9", "broken")
 	contains(t, "c4", texts[3], "ok.txt")
-	equal(t, "steps", shape(part(t, r.steps(t), 1, 5), "tool_name", "status"), "read_file/failed shell_exec/failed file_write/failed file_write/completed")
+	equal(t, "steps", shape(part(t, r.steps(t), 1, 5), "tool_name", "status"), "read_file/failed shell_exec/failed file_write/completed file_write/completed")
+	want{"phase": "policy", "result": "denied", "error_kind": "sandbox_policy_denied"}.check(t, "a path outside", r.step(t, 3))
 	equal(t, "the file", read(t, filepath.Join(dir, "ok.txt")), "fine")
 	if _, err := os.Stat(filepath.Join(filepath.Dir(dir), "escape.txt")); err == nil {
 		t.Error("a file outside the workspace was written")
