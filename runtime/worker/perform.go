@@ -9,6 +9,7 @@ import (
 	"hecate/commands"
 	"hecate/domain/event"
 	"hecate/domain/ident"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/runtime/workspace"
 	"hecate/tools"
@@ -133,6 +134,9 @@ func (a *attempt) ask(ctx context.Context, e run.Ask) error {
 func (a *attempt) block(e run.Block) {
 	ruling := run.RulingOf(e.Verdict)
 	settled := a.refusal(e.Call, e.Index, run.OutcomeBlocked, e.Verdict.Reason)
+	if a.s.Spec.ExecutionKind != run.KindAgentLoop && e.Verdict.Layer == permission.LayerLimit {
+		settled.Error = bound("sandbox policy denied: " + e.Verdict.Reason) // the run's last error, as clients know it
+	}
 	settled.Title = e.Call.Name + " (blocked)"
 	settled.ErrorKind = "sandbox_policy_denied"
 	settled.Output = map[string]any{"blocked": true, "policy": e.Verdict.Policy, "reason": e.Verdict.Reason}

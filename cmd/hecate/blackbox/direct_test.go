@@ -193,8 +193,11 @@ func TestFileTaskThatCannotBeDone(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := open(t).begin(t, args{"execution_kind": "file", "file_content": "x"}, in(dir), c.task)
-			r.becomes(t, "failed")
+			failed := r.becomes(t, "failed")
 			want{"status": "failed", "error_kind": c.kind}.check(t, "step", r.step(t, 0))
+			if c.kind == "sandbox_policy_denied" {
+				contains(t, "error", failed.str("last_error"), "sandbox policy denied:")
+			}
 		})
 	}
 	left, _ := os.ReadDir(dir)
