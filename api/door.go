@@ -70,6 +70,28 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	d.next.ServeHTTP(t, r)
+	if t.dropped {
+		d.again(t, r)
+	}
+}
+
+// again answers a request anew whose subject was not found while the read models were
+// behind: it may be in the log. It waits for them, and says so if that takes too long.
+func (d *door) again(t *tracked, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), d.wait)
+	defer cancel()
+	head, err := d.head(ctx)
+	if err == nil {
+		err = d.models.WaitFor(ctx, head, modelsOf(r)...)
+	}
+	t.late, t.dropped = false, false
+	if err != nil {
+		t.Header().Set("Retry-After", "1")
+		envelope.From(r.Context(), d.log, envelope.New(http.StatusServiceUnavailable, envelope.TypeUnavailable,
+			"it is not in the read models, which are behind the log at the moment; try again")).Write(t)
+		return
+	}
+	d.next.ServeHTTP(t, r)
 }
 
 // readable reports whether path and query hold only what a database takes as text.
@@ -92,7 +114,7 @@ func modelsOf(r *http.Request) []string {
 
 // place says in the answer which position the read models have reached, after
 // waiting for the one that the request demands.
-func (d *door) place(w http.ResponseWriter, r *http.Request) *envelope.Error {
+func (d *door) place(w *tracked, r *http.Request) *envelope.Error {
 	demanded := r.Header.Get(minPositionHeader)
 	if demanded == "" && r.URL.RawQuery != "" {
 		demanded = r.URL.Query().Get(minPositionQuery)
@@ -109,7 +131,7 @@ func (d *door) place(w http.ResponseWriter, r *http.Request) *envelope.Error {
 			return envelope.New(http.StatusServiceUnavailable, envelope.TypeUnavailable, "the read models have not reached position "+demanded+" yet")
 		}
 	} else {
-		d.freshen(r)
+		w.late = !d.freshen(r)
 	}
 	if position, err := d.models.Position(modelsOf(r)...); err == nil {
 		w.Header().Set(positionHeader, strconv.FormatInt(position, 10))
@@ -122,17 +144,17 @@ const freshMax = 50 * time.Millisecond
 
 // freshen lets a read see what its caller may have seen in a feed: the feeds come
 // from the log, and the read models follow it some milliseconds behind. If they take
-// longer, the answer is what there is, and says so by its position.
-func (d *door) freshen(r *http.Request) {
+// longer, the answer is what there is, and says so by its position. It reports whether
+// the read models have all that the log held.
+func (d *door) freshen(r *http.Request) bool {
 	fromLog := strings.HasSuffix(r.URL.Path, "/events")
 	if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, v1.Base+"/") || fromLog {
-		return
+		return true
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), freshMax)
 	defer cancel()
-	if head, err := d.head(ctx); err == nil {
-		_ = d.models.WaitFor(ctx, head, modelsOf(r)...) // late is answered all the same
-	}
+	head, err := d.head(ctx)
+	return err == nil && d.models.WaitFor(ctx, head, modelsOf(r)...) == nil
 }
 
 // recover turns a panic into an answer, or into a broken connection if an answer has
@@ -159,16 +181,26 @@ func (d *door) recover(w *tracked, r *http.Request, info request.Info) {
 type tracked struct {
 	http.ResponseWriter
 	began bool
+
+	late    bool // the read models lack something that the log holds, so a "not found" may not be true
+	dropped bool // such an answer was given, and not sent
 }
 
 // WriteHeader begins the answer.
 func (t *tracked) WriteHeader(status int) {
+	if status == http.StatusNotFound && t.late && !t.began {
+		t.dropped = true
+		return
+	}
 	t.began = true
 	t.ResponseWriter.WriteHeader(status)
 }
 
 // Write begins the answer if nothing did before.
 func (t *tracked) Write(b []byte) (int, error) {
+	if t.dropped {
+		return len(b), nil
+	}
 	t.began = true
 	return t.ResponseWriter.Write(b)
 }

@@ -269,3 +269,17 @@ func TestStaleFollowing(t *testing.T) {
 		}
 	}
 }
+
+// A run that was opened is never "not found", however late the read models are.
+func TestWhatTheReadModelsLackIsNotMissing(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{Slow: true, Patience: 10 * time.Millisecond})
+	id := s.Task(t, nil)
+	path := base + "/tasks/" + id + "/runs/" + s.StartRun(t, id)
+	if a := s.Do(t, "GET", path, nil); a.Status != http.StatusServiceUnavailable || a.ErrorType() != "unavailable" || a.Header.Get("Retry-After") == "" {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	prompt := apitest.Start(t, apitest.Options{})
+	if a := prompt.Do(t, "GET", path, nil); a.Status != http.StatusNotFound {
+		t.Errorf("at another server: %d %s", a.Status, a.Body)
+	}
+}

@@ -22,7 +22,7 @@ const (
 	retryFirst   = 20 * time.Millisecond
 	retryMax     = 2 * time.Second
 	followEvery  = 25 * time.Millisecond // how often a follower looks where the owner is
-	takeoverLook = 80                    // looks without progress, with records waiting, after which a follower takes over
+	takeoverLook = 40                    // looks without progress, with records waiting, after which a follower takes over
 )
 
 // Run keeps the models up to date until ctx ends, and returns when all has stopped.
