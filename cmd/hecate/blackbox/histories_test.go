@@ -214,6 +214,9 @@ func (w *world) ask(t *testing.T, s *server, method, path string, body any) (doc
 	case a.status == 200 || a.status == 204:
 		d, _ := parse(a.body) // nothing came with a 204
 		return d.obj("data"), true
+	case a.status == 503 && strings.Contains(string(a.body), "behind the log"): // after a kill the read models are moved by nobody for a moment
+		w.done[unanswered].Add(1)
+		return nil, false
 	case a.status != 400 && a.status != 404 && a.status != 409:
 		t.Errorf("%s %s: %d %s\n%s", method, path, a.status, a.body, s.logged(a.header.Get("X-Request-Id")))
 	}

@@ -61,6 +61,13 @@ func nodeIsCutOff(t *testing.T, cut func(*wire)) {
 	equal(t, "events after it came back", len(pages(t, near.client, "limit=500")), before)
 	near.kill()
 	again := far.begin(t, sh("echo x >> m"), in(dir))
+	eventually(t, "the other node moves the read models", func() bool {
+		a, err := far.send("GET", again.path(), nil)
+		if err == nil && a.status == 404 {
+			t.Fatal("a run that was opened is not found")
+		}
+		return err == nil && a.status == 200
+	})
 	again.becomes(t, "completed")
 	equal(t, "side effects", read(t, marker), "1\n3\nx\n")
 }

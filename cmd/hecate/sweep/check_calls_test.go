@@ -151,12 +151,12 @@ func (x *experiment) checkModel(s scenario, end *history) {
 	if started := len(end.of("model.call.started")); len(requests) > started {
 		x.t.Errorf("%d requests of %d recorded model calls", len(requests), started)
 	}
-	cut := map[string]bool{}
+	cut := end.cancelledModelCalls()
 	for _, h := range x.atDeath {
 		maps.Copy(cut, h.openModelCalls())
 	}
 	if gone := len(end.of("model.call.abandoned")); gone != len(cut) && !x.leaseWasLost() {
-		x.t.Errorf("%d model calls are given up, %d were under way at a death", gone, len(cut))
+		x.t.Errorf("%d model calls are given up, %d were under way at a death or a cancel", gone, len(cut))
 	}
 	if s.reply == nil {
 		return

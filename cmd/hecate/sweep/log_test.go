@@ -164,6 +164,24 @@ func (h *history) openCalls() map[string]bool {
 	return open
 }
 
+// cancelledModelCalls are the steps of the model calls that were under way when their
+// run was cancelled.
+func (h *history) cancelledModelCalls() map[string]bool {
+	cut := map[string]bool{}
+	for i, f := range h.facts {
+		if f.kind != "run.cancelled" {
+			continue
+		}
+		before := history{facts: h.facts[:i]}
+		for key := range before.openModelCalls() {
+			if strings.HasPrefix(key, f.run+" ") {
+				cut[key] = true
+			}
+		}
+	}
+	return cut
+}
+
 // openModelCalls are the steps of the model calls that were under way, in runs that
 // had not ended.
 func (h *history) openModelCalls() map[string]bool {

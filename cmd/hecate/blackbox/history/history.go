@@ -109,7 +109,8 @@ type facts struct {
 	Calls      []struct {
 		ID string `json:"tool_call_id"`
 	} `json:"calls"`
-	Pending *struct {
+	FromRunID string `json:"from_run_id"`
+	Pending   *struct {
 		Begun []string `json:"begun"`
 	} `json:"pending"`
 

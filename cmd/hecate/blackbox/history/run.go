@@ -30,9 +30,10 @@ func (c *checker) run(id string) *run {
 var endings = map[string]string{"run.finished": "completed", "run.failed": "failed", "run.cancelled": "cancelled"}
 
 // late are the events that may follow the end of a run: what had happened, and what
-// people found out. The end of a cancelled run is told to its task's followers.
+// people found out. The end of a cancelled run is told to its task's followers, and
+// puts the model call that it cut off on the bill.
 const late = " tool.shell.output_chunk tool.shell.exited tool.completed tool.failed tool.cancelled tool.timed_out tool.file.patch" +
-	" tool.dispatch.settled artifact.recorded model.call.completed task.updated tool.outcome.stated "
+	" tool.dispatch.settled artifact.recorded model.call.completed model.call.abandoned task.updated tool.outcome.stated "
 
 func (s *run) apply(c *checker, r Record, f facts) {
 	if s.created == (r.Type == "run.created") {

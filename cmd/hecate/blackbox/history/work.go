@@ -28,15 +28,18 @@ type work struct {
 	begun     map[local]string
 	settled   map[local]bool
 	inherited map[string]bool // calls that an earlier run had dispatched and not settled
+	from      string          // that run
+	outcomes  map[string]string
 }
 
 func newWork() work {
-	return work{approvals: map[string]*approval{}, begun: map[local]string{}, settled: map[local]bool{}, inherited: map[string]bool{}}
+	return work{approvals: map[string]*approval{}, begun: map[local]string{}, settled: map[local]bool{}, inherited: map[string]bool{}, outcomes: map[string]string{}}
 }
 
 func (w *work) apply(c *checker, s *run, r Record, f facts) {
 	switch r.Type {
 	case "conversation.inherited":
+		w.from = f.FromRunID
 		if f.Pending != nil {
 			for _, id := range f.Pending.Begun {
 				w.inherited[id] = true
@@ -111,10 +114,12 @@ func (w *work) settle(c *checker, r Record, f facts) {
 	if w.settled[k] {
 		c.wrong(r, "call %s was settled before", f.CallID)
 	}
-	w.settled[k] = true
+	w.settled[k], w.outcomes[f.CallID] = true, f.Outcome
 	_, begun := w.begun[k]
 	never := f.Outcome == "blocked" || f.Outcome == "refused" || f.ErrorKind == "tool_dispatch_unavailable"
-	switch lost := f.Outcome == "unknown" && w.inherited[f.CallID]; {
+	// An inherited call is unknown, or ended as the run that had begun it recorded meanwhile.
+	lost := w.inherited[f.CallID] && (f.Outcome == "unknown" || c.run(w.from).outcomes[f.CallID] == f.Outcome)
+	switch {
 	case begun && never:
 		c.wrong(r, "call %s was begun and is settled as %s", f.CallID, f.Outcome)
 	case !begun && !never && !lost:
