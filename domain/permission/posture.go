@@ -36,8 +36,9 @@ type Posture struct {
 	Session []Grant // given with a, for the task's chain of runs
 	Flags   Flags   // of the run, not inherited
 
-	OnAsk   OnAsk // frozen on the run
-	Project bool  // there is a project file that A could write to
+	OnAsk    OnAsk // frozen on the run
+	Attended bool  // frozen on the run: somebody watches it who can answer at once
+	Project  bool  // there is a project file that A could write to
 }
 
 // ProjectFile is the project's configuration, relative to its root.

@@ -53,6 +53,21 @@ type Spec struct {
 	Network          bool       `json:"sandbox_network,omitempty"`
 	TimeoutMS        int64      `json:"timeout_ms,omitempty"` // per command; 0 means the runtime's default
 	ExcludeGuidance  bool       `json:"exclude_guidance,omitempty"`
+
+	// What decides about the run's calls, frozen on its task.
+	Posture string  `json:"posture,omitempty"` // runtime or levels, see package permission; "" is runtime
+	Preset  *Preset `json:"preset,omitempty"`  // of the work policy that the task was made from; nil without one
+}
+
+// Preset is what a task keeps of the work policy that it was made from. Later changes
+// of the policy do not reach it.
+type Preset struct {
+	ID             string   `json:"id"`
+	ToolsEnabled   bool     `json:"tools_enabled"`   // false: no tool is offered, none may run
+	NetworkAllowed bool     `json:"network_allowed"` // false: nothing that uses the network may run
+	Approval       string   `json:"approval"`        // inherit, allow, require or block; any other text counts as require
+	BrowserAllowed bool     `json:"browser_allowed,omitempty"`
+	BrowserOrigins []string `json:"browser_origins,omitempty"` // exact ones, normalized
 }
 
 // EventType names the event on the wire.
