@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"strconv"
 
 	"hecate/domain/ident"
 	"hecate/domain/permission/host"
@@ -39,6 +40,10 @@ type Source struct {
 
 	Deny, Approve, Promoted           []Text // [permissions]
 	HostDeny, HostAllow, HostPromoted []Text // [network]
+
+	Locks        []LockText   // [[locks]]
+	Guard        []GuardLimit // [repetition]
+	GuardEnabled *bool        // [repetition] enabled; nil if it is not there
 }
 
 // Text is one entry as it stands in a file.
@@ -72,8 +77,10 @@ func (e Entry) Text() string {
 
 // Config is what the files say, understood. The zero Config says nothing.
 type Config struct {
-	Entries []Entry // user entries before project entries, each list in its own order
-	Digest  string  // hex SHA-256 over the entries; "" if there are none
+	Entries    []Entry // user entries before project entries, each list in its own order
+	Locks      []Lock  // the user's before the project's; a name may be there more than once
+	Repetition Repetition
+	Digest     string // hex SHA-256 over all of it; "" if the files say nothing
 }
 
 // Problem is something about an entry that its author should know.
@@ -97,11 +104,11 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s: %s: [%s] %s", p.At, what, p.List, p.Message)
 }
 
-// Load understands files. Each entry stands for itself: one that is refused takes no
-// other with it, so that a caller which goes on without a broken file can still hold
-// to the deny entries that parse.
+// Load understands files. Each entry, lock and limit stands for itself: one that is
+// refused takes no other with it, so that a caller which goes on without a broken file
+// can still hold to the deny entries that parse.
 func Load(sources ...Source) (Config, []Problem) {
-	var l loader
+	l := loader{userSet: map[string]bool{}}
 	for _, layer := range []Layer{LayerUser, LayerProject} {
 		for _, s := range sources {
 			if (s.Layer == LayerUser) == (layer == LayerUser) {
@@ -110,22 +117,25 @@ func Load(sources ...Source) (Config, []Problem) {
 			}
 		}
 	}
-	l.config.Digest = digest(l.config.Entries)
+	l.config.Digest = l.config.digest()
 	return l.config, l.problems
 }
 
 type loader struct {
 	config   Config
 	problems []Problem
+	userSet  map[string]bool // limits of the guard that the user's file sets
 }
 
 func (l *loader) source(s Source) {
 	l.hosts(s.Layer, ListHostDeny, s.HostDeny)
 	l.patterns(s.Layer, ListDeny, s.Deny)
+	l.locks(s.Layer, s.Locks)
+	l.guard(s)
 	grants := len(s.Approve) + len(s.Promoted) + len(s.HostAllow) + len(s.HostPromoted)
 	if !s.Accepted {
 		if grants > 0 {
-			l.report(Entry{List: ListApprove, Layer: s.Layer}, false, fmt.Sprintf("the %d grants of this file are not in force until it is accepted", grants))
+			l.report(Entry{List: ListApprove, Layer: s.Layer}, false, fmt.Sprintf("the %d grants of this file are not in force until it is accepted (hecate permissions accept)", grants))
 		}
 		return
 	}
@@ -186,16 +196,28 @@ func (l *loader) hosts(layer Layer, list string, texts []Text) {
 	}
 }
 
-// digest names the entries; reasons count, because they are what the model is told.
-func digest(entries []Entry) string {
-	if len(entries) == 0 {
+// digest names what is in force; reasons count, because they are what the model is told.
+func (c Config) digest() string {
+	if len(c.Entries) == 0 && len(c.Locks) == 0 && c.Repetition == (Repetition{}) {
 		return ""
 	}
 	h := sha256.New()
-	for _, e := range entries {
-		for _, s := range []string{e.List, string(e.Layer), e.Text(), e.Reason} {
+	add := func(parts ...string) {
+		for _, s := range parts {
 			fmt.Fprintf(h, "%d:%s", len(s), s)
 		}
+	}
+	for _, e := range c.Entries {
+		add(e.List, string(e.Layer), e.Text(), e.Reason)
+	}
+	for _, l := range c.Locks {
+		add(listLocks, string(l.Layer), l.Name, strconv.Itoa(len(l.Patterns)))
+		for _, p := range l.Patterns {
+			add(p.String())
+		}
+	}
+	if r := c.Repetition; r != (Repetition{}) {
+		add(listRepetition, fmt.Sprint(r.Effective()), fmt.Sprint(r.Enabled != nil, r.On(false)))
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

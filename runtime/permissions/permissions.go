@@ -55,26 +55,28 @@ func New(userDir string, log *slog.Logger) *Files {
 	return &Files{userDir: userDir, log: log, files: map[string]*file{}, ready: map[string]ready{}}
 }
 
-// Config returns what the files say at this moment. project is the directory that a
-// task works on, absolute; anything else means that there is no project file.
-func (f *Files) Config(project string) permission.Config {
-	return f.current(project).config
-}
+// For returns what the files say at this moment.
+func (f *Files) For(p Project) permission.Config { return f.current(p).config }
 
-// Problems returns what is wrong with the files at this moment, and what to do about it.
-func (f *Files) Problems(project string) []permission.Problem {
-	return f.current(project).problems
-}
+// ProblemsOf returns what is wrong with the files at this moment, and what to do about it.
+func (f *Files) ProblemsOf(p Project) []permission.Problem { return f.current(p).problems }
 
-func (f *Files) current(project string) ready {
+// Config is For a project without a file that a person named.
+func (f *Files) Config(dir string) permission.Config { return f.For(Project{Dir: dir}) }
+
+// Problems is ProblemsOf a project without a file that a person named.
+func (f *Files) Problems(dir string) []permission.Problem { return f.ProblemsOf(Project{Dir: dir}) }
+
+func (f *Files) current(p Project) ready {
+	project := f.ProjectFile(p)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var user, proj *content
 	if filepath.IsAbs(f.userDir) {
 		user = f.look(permission.LayerUser, filepath.Join(f.userDir, userFile))
 	}
-	if filepath.IsAbs(project) {
-		proj = f.look(permission.LayerProject, filepath.Join(project, filepath.FromSlash(permission.ProjectFile)))
+	if project != "" {
+		proj = f.look(permission.LayerProject, project)
 	}
 	if user == nil && proj == nil {
 		delete(f.ready, project)
