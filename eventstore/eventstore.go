@@ -111,6 +111,7 @@ type Record struct {
 // them or their data.
 type Store interface {
 	Leases
+	Locks
 	// Append makes the batch durable and returns its place. It returns a
 	// *ConflictError if an expected version does not match, a *FencedError if an epoch
 	// does not, and an error that wraps ErrInvalid if the batch breaks a limit.

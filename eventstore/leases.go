@@ -40,14 +40,14 @@ type WorkStats struct {
 // the holder's lease ran out. All times are the log's own; a log that only one process can
 // open knows that every other worker is dead.
 type Leases interface {
-	// Register begins the lease of w.Instance. Claims of earlier instances of w.Node
-	// end: whoever registers must know that those processes are gone, by a lock of the
-	// operating system on the node's identity.
+	// Register begins the lease of w.Instance. Claims and locks of earlier instances of
+	// w.Node end: whoever registers must know that those processes are gone, by a lock of
+	// the operating system on the node's identity.
 	Register(ctx context.Context, w Worker) error
 	// Renew makes the instance's lease hold for its TTL from now. It returns
 	// ErrLeaseLost if the lease had run out or was ended.
 	Renew(ctx context.Context, instance string) error
-	// Release ends the lease and all claims of the instance.
+	// Release ends the lease and all claims and locks of the instance.
 	Release(ctx context.Context, instance string) error
 	// Claim takes an open stream for the instance and returns the claim's epoch, higher
 	// than any before in this log. claimsMax bounds the claims of all live workers; 0 is

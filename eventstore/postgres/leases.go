@@ -44,7 +44,7 @@ func (s *Store) Renew(ctx context.Context, instance string) error {
 	return nil
 }
 
-// Release ends the lease and all claims of the instance.
+// Release ends the lease and all claims and locks of the instance.
 func (s *Store) Release(ctx context.Context, instance string) error {
 	if err := s.lease(ctx, nil, s.sql.release, instance); err != nil {
 		return fmt.Errorf("release lease: %w", s.closedOr(err))

@@ -71,7 +71,7 @@ type Store struct {
 	logID   string
 	writer  *pgxpool.Pool // for appends and what keeps them known; readers cannot exhaust it
 	reader  *pgxpool.Pool
-	leaser  *pgxpool.Pool // begins and ends leases and claims, behind the log's lock
+	leaser  *pgxpool.Pool // begins and ends leases and claims, behind the log's lock, and execution locks
 	renewer *pgxpool.Pool // renews leases: waits for nobody
 	lost    lostSessions  // of leaser, that may not have ended
 	queue   *groupcommit.Queue

@@ -23,6 +23,7 @@ type statements struct {
 
 	register, renew, release, claim, unclaim string
 	claimable, workers, workStats            string
+	takeLocks, dropLocks, heldLocks          string
 	putProgress, progress, progresses        string
 	dropProgress                             string
 }
@@ -80,6 +81,11 @@ func newStatements(prefix string) statements {
 				coalesce(now() - (SELECT to_timestamp(0) + l.at * interval '1 microsecond' FROM hecate_log l WHERE l.position = oldest), '0'),
 				coalesce(now() - begun, '0')
 			FROM sums`),
+
+		takeLocks: p(`SELECT outcome, locked, by_run, by_call FROM hecate_take_locks($1, $2, $3, $4)`),
+		dropLocks: p(`SELECT hecate_drop_locks($1, $2)`),
+		heldLocks: p(`SELECT l.name, l.run_id, l.call_id, l.instance, w.node, l.since
+			FROM hecate_locks l JOIN hecate_workers w USING (instance) WHERE w.expires_at > now() ORDER BY l.name, l.run_id, l.call_id`),
 
 		putProgress: p(`INSERT INTO hecate_progress AS p (run_id, version, text) VALUES ($1, $2, $3)
 			ON CONFLICT (run_id) DO UPDATE SET version = excluded.version, text = excluded.text`),

@@ -35,7 +35,7 @@ func (s *Store) Renew(ctx context.Context, instance string) error {
 	return s.leases.Renew(instance)
 }
 
-// Release ends the lease and all claims of the instance.
+// Release ends the lease and all claims and locks of the instance.
 func (s *Store) Release(ctx context.Context, instance string) error {
 	return s.ordered(ctx, func() { s.leases.Release(instance) })
 }

@@ -1,6 +1,6 @@
 // Package leases keeps the leases of a log that only one process can open. They live
 // in its memory: when the process ends all workers of the log are dead, and their
-// claims are gone with it.
+// claims and locks are gone with it.
 package leases
 
 import (
@@ -12,8 +12,8 @@ import (
 	"hecate/eventstore"
 )
 
-// Table holds the workers of one log and their claims. All methods may be called
-// concurrently; those that begin or end claims only under Order, as each says.
+// Table holds the workers of one log, their claims and their locks. All methods may
+// be called concurrently; those that begin or end claims only under Order, as each says.
 type Table struct {
 	// Order is held by whoever begins or ends claims, and by the appender from the
 	// check of an epoch until the append is durable: so nobody can take a stream over
@@ -24,6 +24,7 @@ type Table struct {
 	now     func() time.Time
 	workers map[string]worker // by instance; what has expired may stand here for a while
 	claims  map[string]claim  // by stream, of open streams only
+	locks   map[hold]lock     // also those whose leases have run out, for a while
 	epoch   int64             // given out last
 }
 
@@ -42,7 +43,7 @@ type claim struct {
 func New(epoch int64) *Table {
 	return &Table{
 		now:     func() time.Time { return time.Now() },
-		workers: map[string]worker{}, claims: map[string]claim{}, epoch: epoch,
+		workers: map[string]worker{}, claims: map[string]claim{}, locks: map[hold]lock{}, epoch: epoch,
 	}
 }
 
@@ -63,10 +64,11 @@ func (t *Table) Register(w eventstore.Worker) {
 		}
 	}
 	for instance, other := range t.workers {
-		if other.Node == w.Node || !t.lives(instance) {
+		if other.Node == w.Node || instance == w.Instance || !t.lives(instance) {
 			delete(t.workers, instance)
 		}
 	}
+	t.endLostLocks()
 	w.Reach = slices.Clone(w.Reach)
 	t.workers[w.Instance] = worker{w, t.now().Add(w.TTL)}
 }
@@ -84,7 +86,7 @@ func (t *Table) Renew(instance string) error {
 	return nil
 }
 
-// Release ends a lease and its claims. Needs Order.
+// Release ends a lease, its claims and its locks. Needs Order.
 func (t *Table) Release(instance string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,6 +96,7 @@ func (t *Table) Release(instance string) {
 		}
 	}
 	delete(t.workers, instance)
+	t.endLostLocks()
 }
 
 // Claim takes the stream, which is open or not, for the instance. Needs Order, from
