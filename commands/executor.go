@@ -30,6 +30,8 @@ type Executor struct {
 	Policies []permission.Policy // what waits for a person on this server
 	// ModelCallsMax bounds the model calls of one run.
 	ModelCallsMax int64
+	// LevelsForbidden refuses tasks that want the levels posture.
+	LevelsForbidden bool
 }
 
 // Meta says who wants a command and in which request.

@@ -65,6 +65,7 @@ func (e *Error) GetStatus() int { return e.Status }
 // statuses gives every kind of fault its HTTP status.
 var statuses = map[fault.Kind]int{
 	fault.KindInvalid:       http.StatusBadRequest,
+	fault.KindForbidden:     http.StatusForbidden,
 	fault.KindNotFound:      http.StatusNotFound,
 	fault.KindConflict:      http.StatusConflict,
 	fault.KindUnprocessable: http.StatusUnprocessableEntity,

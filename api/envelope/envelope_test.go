@@ -23,6 +23,7 @@ func TestFrom(t *testing.T) {
 		typ    string
 	}{
 		{fault.Invalid("invalid_request", "no"), 400, "invalid_request"},
+		{fault.Forbidden("forbidden", "no"), 403, "forbidden"},
 		{fault.NotFound("not_found", "no"), 404, "not_found"},
 		{fault.Conflict("conflict", "no"), 409, "conflict"},
 		{fault.Unprocessable("model_not_configured", "no"), 422, "model_not_configured"},

@@ -14,6 +14,7 @@ type Kind string
 // The kinds of fault. The API maps each to one HTTP status.
 const (
 	KindInvalid       Kind = "invalid"       // the request is wrong and stays wrong
+	KindForbidden     Kind = "forbidden"     // the operator does not allow it
 	KindNotFound      Kind = "not_found"     // no such thing
 	KindConflict      Kind = "conflict"      // the request is right, the state is not
 	KindUnprocessable Kind = "unprocessable" // well formed, but cannot be carried out as configured
@@ -32,6 +33,11 @@ func (f *Fault) Error() string { return f.Message }
 // Invalid reports a request that is wrong in itself.
 func Invalid(code, format string, args ...any) error {
 	return &Fault{KindInvalid, code, fmt.Sprintf(format, args...)}
+}
+
+// Forbidden reports what the operator of the server does not allow. The message names the setting.
+func Forbidden(code, format string, args ...any) error {
+	return &Fault{KindForbidden, code, fmt.Sprintf(format, args...)}
 }
 
 // NotFound reports that the named thing does not exist.

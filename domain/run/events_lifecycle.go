@@ -62,12 +62,13 @@ type Spec struct {
 // Preset is what a task keeps of the work policy that it was made from. Later changes
 // of the policy do not reach it.
 type Preset struct {
-	ID             string   `json:"id"`
-	ToolsEnabled   bool     `json:"tools_enabled"`   // false: no tool is offered, none may run
-	NetworkAllowed bool     `json:"network_allowed"` // false: nothing that uses the network may run
-	Approval       string   `json:"approval"`        // inherit, allow, require or block; any other text counts as require
-	BrowserAllowed bool     `json:"browser_allowed,omitempty"`
-	BrowserOrigins []string `json:"browser_origins,omitempty"` // exact ones, normalized
+	ID                  string   `json:"id"`
+	ToolsEnabled        bool     `json:"tools_enabled"`                  // false: no tool is offered, none may run
+	NetworkAllowed      bool     `json:"network_allowed"`                // false: nothing that uses the network may run
+	Approval            string   `json:"approval"`                       // inherit, allow, require or block; any other text counts as require
+	BrowserAllowed      bool     `json:"browser_allowed,omitempty"`      // browser_inspect may ask
+	BrowserInteractions bool     `json:"browser_interactions,omitempty"` // browser_flow may ask
+	BrowserOrigins      []string `json:"browser_origins,omitempty"`      // exact ones, normalized
 }
 
 // EventType names the event on the wire.

@@ -7,6 +7,7 @@ import (
 
 	"hecate/domain/event"
 	"hecate/domain/fault"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 )
 
@@ -46,11 +47,16 @@ type Definition struct {
 	Model            string     `json:"requested_model,omitempty"`
 	BudgetMicroUSD   int64      `json:"budget_micros_usd,omitempty"`
 	ProjectID        string     `json:"project_id,omitempty"`
-	Posture          string     `json:"posture"` // frozen at creation, see package permission
+	Posture          string     `json:"posture"` // frozen at creation, see package permission; runtime if empty
+
+	// What the work policy said that the task was made from, see Follow. Nothing looks
+	// the policy up again.
+	Preset             *run.Preset `json:"preset,omitempty"`
+	PresetInstructions event.Text  `json:"preset_instructions,omitzero"`
 }
 
 func (d *Definition) texts() []*event.Text {
-	return []*event.Text{&d.Prompt, &d.SystemPrompt, &d.ShellCommand, &d.GitCommand, &d.FileContent}
+	return []*event.Text{&d.Prompt, &d.SystemPrompt, &d.ShellCommand, &d.GitCommand, &d.FileContent, &d.PresetInstructions}
 }
 
 // Normalize trims, fills what a profile or a default gives and checks the rest.
@@ -64,7 +70,13 @@ func (d Definition) Normalize() (Definition, error) {
 	if d.Priority == "" {
 		d.Priority = "normal"
 	}
+	if d.Posture == "" {
+		d.Posture = permission.PostureRuntime
+	}
 	if err := d.checkKind(); err != nil {
+		return d, err
+	}
+	if err := d.checkPosture(); err != nil {
 		return d, err
 	}
 	if err := d.checkLimits(); err != nil {
@@ -79,7 +91,7 @@ func (d Definition) Normalize() (Definition, error) {
 func (d *Definition) trim() {
 	for _, s := range []*string{
 		&d.Title, &d.ExecutionKind, &d.ExecutionProfile, &d.FileOperation, &d.FilePath, &d.WorkspaceMode, &d.WorkingDirectory,
-		&d.Repo, &d.BaseBranch, &d.AllowedRoot, &d.Priority, &d.Provider, &d.Model, &d.ProjectID,
+		&d.Repo, &d.BaseBranch, &d.AllowedRoot, &d.Priority, &d.Provider, &d.Model, &d.ProjectID, &d.Posture,
 	} {
 		*s = strings.TrimSpace(*s)
 	}
@@ -145,6 +157,20 @@ func (d *Definition) checkKind() error {
 	return fault.Invalid("invalid_request", "unknown execution_kind %q: use agent_loop, shell, git or file", d.ExecutionKind)
 }
 
+// checkPosture lets only those kinds ask by levels whose calls have levels.
+func (d *Definition) checkPosture() error {
+	switch d.Posture {
+	case permission.PostureRuntime:
+		return nil
+	case permission.PostureLevels:
+		if d.ExecutionKind != run.KindAgentLoop {
+			return fault.Invalid("invalid_request", "permission_posture \"levels\" needs execution_kind \"agent_loop\", not %q", d.ExecutionKind)
+		}
+		return nil
+	}
+	return fault.Invalid("invalid_request", "unknown permission_posture %q: use runtime or levels", d.Posture)
+}
+
 func (d *Definition) checkLimits() error {
 	switch d.WorkspaceMode {
 	case "ephemeral", "persistent":
@@ -198,9 +224,10 @@ func titleFrom(prompt string) string {
 // Spec is the part of the definition that a run freezes.
 func (d Definition) Spec() run.Spec {
 	return run.Spec{
-		ExecutionKind: d.ExecutionKind, Prompt: d.Prompt, SystemPrompt: d.SystemPrompt, ShellCommand: d.ShellCommand,
+		ExecutionKind: d.ExecutionKind, Prompt: d.Prompt, SystemPrompt: d.ownLayer(), ShellCommand: d.ShellCommand,
 		GitCommand: d.GitCommand, FileOperation: d.FileOperation, FilePath: d.FilePath, FileContent: d.FileContent,
 		WorkspaceMode: d.WorkspaceMode, WorkingDirectory: d.WorkingDirectory, Repo: d.Repo, BaseBranch: d.BaseBranch,
 		AllowedRoot: d.AllowedRoot, ReadOnly: d.ReadOnly, Network: d.Network, TimeoutMS: d.TimeoutMS,
+		Posture: d.Posture, Preset: d.Preset,
 	}
 }

@@ -22,3 +22,8 @@ var Runs string
 //
 //go:embed usage.sql
 var Usage string
+
+// Presets is the schema of work policies.
+//
+//go:embed presets.sql
+var Presets string
