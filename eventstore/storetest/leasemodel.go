@@ -25,7 +25,8 @@ type leaseModel struct {
 	now     time.Duration
 	workers map[string]modelWorker // by instance
 	streams map[string]*modelStream
-	epochs  []int64 // given out, growing
+	locks   map[modelHold]string // under whose lease
+	epochs  []int64              // given out, growing
 }
 
 type modelWorker struct {
@@ -54,7 +55,10 @@ func testLeaseModel(t *testing.T, l Log) {
 	s, check := open(t, l), 0
 	rapid.Check(t, func(rt *rapid.T) {
 		check++
-		m := &leaseModel{t: t, log: l, store: s, check: check, workers: map[string]modelWorker{}, streams: map[string]*modelStream{}}
+		m := &leaseModel{
+			t: t, log: l, store: s, check: check,
+			workers: map[string]modelWorker{}, streams: map[string]*modelStream{}, locks: map[modelHold]string{},
+		}
 		for i := range 3 {
 			m.streams[fmt.Sprintf("run-%d-%d", check, i)] = &modelStream{}
 		}
@@ -62,7 +66,9 @@ func testLeaseModel(t *testing.T, l Log) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"register": m.register, "renew": m.renew, "release": m.release,
 			"claim": m.claim, "claim more": m.claim, "unclaim": m.unclaim,
-			"append": m.append, "append more": m.append, "open": m.open, "pass": m.pass, "look": m.look,
+			"append": m.append, "append more": m.append, "open": m.open, "pass": m.pass,
+			"take": m.take, "take more": m.take, "drop": m.drop, "drop all of a run": m.dropRun,
+			"look": m.look, "look at locks": m.lookAtLocks,
 		})
 	})
 }
@@ -118,6 +124,7 @@ func (m *leaseModel) register(rt *rapid.T) {
 		}
 	}
 	m.endClaims(func(s *modelStream) bool { return s.owner == w.Instance || s.node == w.Node })
+	m.endLocks()
 	m.workers[w.Instance] = modelWorker{w.Node, w.TTL, m.now + w.TTL}
 }
 
@@ -139,6 +146,7 @@ func (m *leaseModel) release(rt *rapid.T) {
 	m.wantErr(rt, "release", m.store.Release(withPatience(m.t), instance), nil)
 	delete(m.workers, instance)
 	m.endClaims(func(s *modelStream) bool { return s.owner == instance })
+	m.endLocks()
 }
 
 func (m *leaseModel) claim(rt *rapid.T) {

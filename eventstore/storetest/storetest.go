@@ -74,6 +74,14 @@ func Run(t *testing.T, newLog func(t *testing.T) Log) {
 		"a close among appends":              testCloseAmongAppends,
 		"one of many claimers wins":          testClaimRace,
 		"a zombie":                           testZombie,
+		"locks":                              testLocks,
+		"bad locks":                          testBadLocks,
+		"locks as a whole":                   testLocksAsAWhole,
+		"locks within a run":                 testLocksWithinARun,
+		"locks end with the lease":           testLocksEndWithTheLease,
+		"locks end when the node comes back": testLocksEndWhenTheNodeComesBack,
+		"overlapping locks":                  testLockRace,
+		"locks among leases":                 testLocksAmongLeases,
 		"any order of lease operations":      testLeaseModel,
 	}
 	for name, test := range always {
