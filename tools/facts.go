@@ -13,10 +13,13 @@ import (
 )
 
 // Place is where a call would act. The zero Place is not known yet: links are not
-// followed and programs not looked up.
+// followed, programs and hosts not looked up.
 type Place struct {
 	Root *os.Root // nil: not open
 	Path string   // absolute
+	// Offline keeps hosts from being looked up: the question alone would reach whoever
+	// runs them.
+	Offline bool
 }
 
 // foldCase reports whether file systems here take FILE and file for the same, as far

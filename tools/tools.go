@@ -13,6 +13,7 @@ import (
 	"hecate/domain/event"
 	"hecate/domain/permission"
 	"hecate/domain/run"
+	"hecate/tools/egress"
 	"hecate/tools/process"
 )
 
@@ -79,6 +80,9 @@ type Env struct {
 	Emit func(ctx context.Context, p event.Payload) error
 	// Artifact finds an artifact of the same task by id.
 	Artifact func(ctx context.Context, id string) (Artifact, bool, error)
+	// EditConfig makes one change of a permission file and returns the file's path; nil:
+	// nobody is attached who could have said yes to it.
+	EditConfig func(ctx context.Context, c permission.Change) (file string, err error)
 }
 
 // Settings are the limits of tools: those of the server (HECATE_TASK_*), and the time
@@ -87,7 +91,8 @@ type Settings struct {
 	OutputMaxBytes       int64    // stdout and stderr of one command together; 0 = no cap
 	ShellAllowPrivateIPs bool     // URLs in commands when the task has network
 	ShellAllowedHosts    []string // exact hosts; empty = all public ones
-	Wrapper              string   // OS sandbox wrapper: none or bwrap
+	HTTP                 egress.Settings
+	Wrapper              string // OS sandbox wrapper: none or bwrap
 	WrapperPath          string
 	Hidden               []string // directories that a wrapped command finds empty, such as the server's data
 	// Lease ends what runs under it when it is over, and nothing is begun or changed
