@@ -107,7 +107,7 @@ func cancel(t *testing.T, x *commands.Executor, taskID, runID string) {
 func TestAnOpenRunStandsInTheWay(t *testing.T) {
 	x := newExecutor(t)
 	taskID, first := failed(t, x, agent(), 0)
-	if _, err := x.StartRun(t.Context(), commands.Meta{}, taskID); err != nil {
+	if _, err := x.StartRun(t.Context(), commands.Meta{}, taskID, run.Ahead{}); err != nil {
 		t.Fatal(err)
 	}
 	for name, do := range actions {
@@ -151,7 +151,7 @@ func TestBadRequestsToFollow(t *testing.T) {
 		return err
 	}
 	prompt := func(text string) error {
-		_, err := x.ContinueRun(t.Context(), commands.Meta{}, taskID, runID, text)
+		_, err := x.ContinueRun(t.Context(), commands.Meta{}, taskID, runID, text, run.Ahead{})
 		return err
 	}
 	for name, err := range map[string]error{
@@ -296,7 +296,7 @@ func TestALongChainKeepsItsConversation(t *testing.T) {
 		var r commands.RunResult
 		var err error
 		if i%2 == 0 {
-			r, err = x.ContinueRun(t.Context(), commands.Meta{}, taskID, runID, "more")
+			r, err = x.ContinueRun(t.Context(), commands.Meta{}, taskID, runID, "more", run.Ahead{})
 			want = append(want, "user")
 		} else {
 			r, err = x.ResumeRun(t.Context(), commands.Meta{}, commands.ResumeRun{TaskID: taskID, RunID: runID})
@@ -322,7 +322,7 @@ func TestFollowersStandBeforeTheGateAgain(t *testing.T) {
 	x := newExecutor(t, permission.Default...)
 	taskID, runID := start(t, x, shellTask())
 	asked := advance(t, x, runID).Approval
-	if _, err := x.ResolveApproval(t.Context(), commands.Meta{}, commands.ResolveApproval{TaskID: taskID, ApprovalID: asked.ApprovalID, Decision: "approve"}); err != nil {
+	if _, err := x.ResolveApproval(t.Context(), commands.Meta{}, taskID, run.Resolution{ApprovalID: asked.ApprovalID, Decision: "approve"}); err != nil {
 		t.Fatal(err)
 	}
 	begin(t, x, runID)
@@ -349,7 +349,7 @@ func TestLongMessagesAreInherited(t *testing.T) {
 	long := strings.Repeat("long ", 8<<10)
 	d.Prompt = event.NewText(long + "prompt")
 	taskID, runID := failed(t, x, d, 0)
-	r, err := x.ContinueRun(t.Context(), commands.Meta{}, taskID, runID, long+"more")
+	r, err := x.ContinueRun(t.Context(), commands.Meta{}, taskID, runID, long+"more", run.Ahead{})
 	if err != nil {
 		t.Fatal(err)
 	}

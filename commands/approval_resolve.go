@@ -8,20 +8,11 @@ import (
 	"hecate/domain/run"
 )
 
-// ResolveApproval is a person's answer to one approval of one task.
-type ResolveApproval struct {
-	TaskID     string
-	ApprovalID string
-	Decision   string // approve, approved, reject, rejected, deny or denied, in any case
-	Note       string
-	Digest     string // if not empty: of the bundle that the person was shown
-}
-
-// ResolveApproval records the answer. The first one wins; a later one gets a
+// ResolveApproval records a person's answer to one approval of the task. The first one wins; a later one gets a
 // conflict. A yes puts the same run back before the workers, a no cancels it.
-func (x *Executor) ResolveApproval(ctx context.Context, m Meta, c ResolveApproval) (RunResult, error) {
+func (x *Executor) ResolveApproval(ctx context.Context, m Meta, taskID string, r run.Resolution) (RunResult, error) {
 	return once(ctx, x, m, x.recallRun(ctx), func() (RunResult, error) {
-		s, err := x.runWithApproval(ctx, c.TaskID, c.ApprovalID)
+		s, err := x.runWithApproval(ctx, taskID, r.ApprovalID)
 		if err != nil {
 			return RunResult{}, err
 		}
@@ -29,7 +20,7 @@ func (x *Executor) ResolveApproval(ctx context.Context, m Meta, c ResolveApprova
 			if err := x.outline(ctx, s); err != nil {
 				return RunResult{}, err
 			}
-			payloads, err := run.Resolve(s, c.ApprovalID, c.Decision, c.Note, c.Digest)
+			payloads, err := run.Resolve(s, r)
 			if err != nil {
 				return RunResult{}, err
 			}

@@ -98,7 +98,7 @@ func TestOfConcurrentStartsExactlyOneOpensARun(t *testing.T) {
 	x := newExecutor(t)
 	id := newTask(t, x, agent())
 	errs := make([]error, 16)
-	atOnce(len(errs), func(i int) { _, errs[i] = x.StartRun(t.Context(), commands.Meta{}, id) })
+	atOnce(len(errs), func(i int) { _, errs[i] = x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{}) })
 	started := 0
 	for _, err := range errs {
 		switch {
@@ -116,7 +116,7 @@ func TestOfConcurrentStartsExactlyOneOpensARun(t *testing.T) {
 func TestOfConcurrentAnswersExactlyOneCounts(t *testing.T) {
 	x := newExecutor(t, permission.Default...)
 	id := newTask(t, x, shellTask())
-	r, err := x.StartRun(t.Context(), commands.Meta{}, id)
+	r, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,9 +125,7 @@ func TestOfConcurrentAnswersExactlyOneCounts(t *testing.T) {
 	}
 	errs := make([]error, 20)
 	atOnce(len(errs), func(i int) {
-		_, errs[i] = x.ResolveApproval(t.Context(), commands.Meta{}, commands.ResolveApproval{
-			TaskID: id, ApprovalID: r.State.Approval.ApprovalID, Decision: "approve",
-		})
+		_, errs[i] = x.ResolveApproval(t.Context(), commands.Meta{}, id, run.Resolution{ApprovalID: r.State.Approval.ApprovalID, Decision: "approve"})
 	})
 	yes := 0
 	for _, err := range errs {
@@ -150,7 +148,7 @@ func TestApprovingARunThatIsBeingCancelled(t *testing.T) {
 	x := newExecutor(t, permission.Default...)
 	for range 100 {
 		id := newTask(t, x, shellTask())
-		r, err := x.StartRun(t.Context(), commands.Meta{}, id)
+		r, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,9 +160,7 @@ func TestApprovingARunThatIsBeingCancelled(t *testing.T) {
 				}
 				return
 			}
-			_, err := x.ResolveApproval(t.Context(), commands.Meta{}, commands.ResolveApproval{
-				TaskID: id, ApprovalID: r.State.Approval.ApprovalID, Decision: "approve",
-			})
+			_, err := x.ResolveApproval(t.Context(), commands.Meta{}, id, run.Resolution{ApprovalID: r.State.Approval.ApprovalID, Decision: "approve"})
 			if err != nil && !isKind(err, fault.KindConflict) {
 				t.Errorf("approve: %v", err)
 			}
@@ -183,13 +179,13 @@ func TestApprovingARunThatIsBeingCancelled(t *testing.T) {
 func TestAnApprovalBelongsToItsTask(t *testing.T) {
 	x := newExecutor(t, permission.Default...)
 	a, b := newTask(t, x, shellTask()), newTask(t, x, shellTask())
-	ra, _ := x.StartRun(t.Context(), commands.Meta{}, a)
-	rb, err := x.StartRun(t.Context(), commands.Meta{}, b)
+	ra, _ := x.StartRun(t.Context(), commands.Meta{}, a, run.Ahead{})
+	rb, err := x.StartRun(t.Context(), commands.Meta{}, b, run.Ahead{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := commands.ResolveApproval{TaskID: a, ApprovalID: rb.State.Approval.ApprovalID, Decision: "approve"}
-	if _, err := x.ResolveApproval(t.Context(), commands.Meta{}, c); !isKind(err, fault.KindNotFound) {
+	c := run.Resolution{ApprovalID: rb.State.Approval.ApprovalID, Decision: "approve"}
+	if _, err := x.ResolveApproval(t.Context(), commands.Meta{}, a, c); !isKind(err, fault.KindNotFound) {
 		t.Fatalf("another task's approval gives %v", err)
 	}
 	for _, id := range []string{ra.RunID, rb.RunID} {
@@ -202,7 +198,7 @@ func TestAnApprovalBelongsToItsTask(t *testing.T) {
 func TestATaskWithAnOpenRunStays(t *testing.T) {
 	x := newExecutor(t)
 	id := newTask(t, x, agent())
-	r, err := x.StartRun(t.Context(), commands.Meta{}, id)
+	r, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +214,7 @@ func TestATaskWithAnOpenRunStays(t *testing.T) {
 	if _, err := x.DeleteTask(t.Context(), commands.Meta{}, id); !isKind(err, fault.KindNotFound) {
 		t.Fatalf("deleting twice gives %v", err)
 	}
-	if _, err := x.StartRun(t.Context(), commands.Meta{}, id); !isKind(err, fault.KindNotFound) {
+	if _, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{}); !isKind(err, fault.KindNotFound) {
 		t.Fatalf("starting a deleted task gives %v", err)
 	}
 }
@@ -226,7 +222,7 @@ func TestATaskWithAnOpenRunStays(t *testing.T) {
 func TestCallersCannotSpeakInTheRuntimesName(t *testing.T) {
 	x := newExecutor(t)
 	id := newTask(t, x, agent())
-	r, err := x.StartRun(t.Context(), commands.Meta{}, id)
+	r, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +266,7 @@ func TestBadDefinitions(t *testing.T) {
 	}
 	d := agent()
 	d.Provider = "p"
-	if _, err := x.StartRun(t.Context(), commands.Meta{}, newTask(t, x, d)); !isKind(err, fault.KindUnprocessable) {
+	if _, err := x.StartRun(t.Context(), commands.Meta{}, newTask(t, x, d), run.Ahead{}); !isKind(err, fault.KindUnprocessable) {
 		t.Errorf("a provider without a model gives %v", err)
 	}
 }
@@ -279,7 +275,7 @@ func TestBadDefinitions(t *testing.T) {
 func TestAWorkerThatIsBehindCannotWrite(t *testing.T) {
 	x := newExecutor(t)
 	id := newTask(t, x, agent())
-	r, err := x.StartRun(t.Context(), commands.Meta{}, id)
+	r, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{})
 	if err != nil {
 		t.Fatal(err)
 	}

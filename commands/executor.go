@@ -28,8 +28,10 @@ type Executor struct {
 	NewID    func() [16]byte // event ids, UUIDv7
 	NewSalt  func() [16]byte
 	Policies []permission.Policy // what waits for a person on this server
-	// ModelCallsMax bounds the model calls of one run.
+	// ModelCallsMax bounds the model calls of one run in the runtime posture, RoundsMax
+	// of one in the levels posture; 0 there is the constant of that name.
 	ModelCallsMax int64
+	RoundsMax     int64
 	// LevelsForbidden refuses tasks that want the levels posture.
 	LevelsForbidden bool
 }

@@ -58,7 +58,7 @@ func advance(t *testing.T, x *commands.Executor, runID string, payloads ...event
 func start(t *testing.T, x *commands.Executor, d task.Definition) (taskID, runID string) {
 	t.Helper()
 	taskID = newTask(t, x, d)
-	r, err := x.StartRun(t.Context(), commands.Meta{}, taskID)
+	r, err := x.StartRun(t.Context(), commands.Meta{}, taskID, run.Ahead{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,13 +119,13 @@ type action func(x *commands.Executor, t *testing.T, m commands.Meta, taskID, ru
 
 var actions = map[string]action{
 	"retry": func(x *commands.Executor, t *testing.T, m commands.Meta, taskID, runID string) (commands.RunResult, error) {
-		return x.RetryRun(t.Context(), m, taskID, runID, "again")
+		return x.RetryRun(t.Context(), m, taskID, runID, "again", run.Ahead{})
 	},
 	"resume": func(x *commands.Executor, t *testing.T, m commands.Meta, taskID, runID string) (commands.RunResult, error) {
 		return x.ResumeRun(t.Context(), m, commands.ResumeRun{TaskID: taskID, RunID: runID, Reason: " the network is back "})
 	},
 	"continue": func(x *commands.Executor, t *testing.T, m commands.Meta, taskID, runID string) (commands.RunResult, error) {
-		return x.ContinueRun(t.Context(), m, taskID, runID, "and now?")
+		return x.ContinueRun(t.Context(), m, taskID, runID, "and now?", run.Ahead{})
 	},
 	"branch": func(x *commands.Executor, t *testing.T, m commands.Meta, taskID, runID string) (commands.RunResult, error) {
 		return x.RetryFromModelCall(t.Context(), m, commands.RetryFromModelCall{TaskID: taskID, RunID: runID, ModelCallIndex: 1})

@@ -78,7 +78,7 @@ func TestDeletingATaskThatIsBeingStarted(t *testing.T) {
 				var startErr, deleteErr error
 				atOnce(2, func(i int) {
 					if i == 0 {
-						_, startErr = x[0].StartRun(t.Context(), commands.Meta{}, taskID)
+						_, startErr = x[0].StartRun(t.Context(), commands.Meta{}, taskID, run.Ahead{})
 					} else {
 						_, deleteErr = x[1].DeleteTask(t.Context(), commands.Meta{}, taskID)
 					}
@@ -116,13 +116,13 @@ func TestAStaleRequestDoesNotLowerTheCeiling(t *testing.T) {
 	// Those who ask for nothing, or for as much, leave it.
 	for _, again := range []func() (commands.RunResult, error){
 		func() (commands.RunResult, error) {
-			return x.RetryRun(t.Context(), commands.Meta{}, taskID, source, "")
+			return x.RetryRun(t.Context(), commands.Meta{}, taskID, source, "", run.Ahead{})
 		},
 		func() (commands.RunResult, error) {
 			return x.ResumeRun(t.Context(), commands.Meta{}, commands.ResumeRun{TaskID: taskID, RunID: source, BudgetMicro: 5000})
 		},
 		func() (commands.RunResult, error) {
-			return x.ContinueRun(t.Context(), commands.Meta{}, taskID, source, "go on")
+			return x.ContinueRun(t.Context(), commands.Meta{}, taskID, source, "go on", run.Ahead{})
 		},
 	} {
 		r, err := again()

@@ -14,7 +14,7 @@ import (
 // while what it opened goes on, and when that has long ended.
 func TestARepeatedOpenReturnsTheFirstRun(t *testing.T) {
 	actions := map[string]action{"start": func(x *commands.Executor, t *testing.T, m commands.Meta, taskID, _ string) (commands.RunResult, error) {
-		return x.StartRun(t.Context(), m, taskID)
+		return x.StartRun(t.Context(), m, taskID, run.Ahead{})
 	}}
 	for name, do := range actionsAnd(actions) {
 		t.Run(name, func(t *testing.T) {
@@ -83,11 +83,11 @@ func TestARefusedCommandMayBeGivenAgain(t *testing.T) {
 	x := newExecutor(t)
 	taskID, runID := start(t, x, agent())
 	m := commands.Meta{CommandID: "again"}
-	if _, err := x.RetryRun(t.Context(), m, taskID, runID, ""); !isKind(err, fault.KindConflict) {
+	if _, err := x.RetryRun(t.Context(), m, taskID, runID, "", run.Ahead{}); !isKind(err, fault.KindConflict) {
 		t.Fatalf("retrying a queued run gives %v", err)
 	}
 	cancel(t, x, taskID, runID)
-	if r, err := x.RetryRun(t.Context(), m, taskID, runID, ""); err != nil || r.State.Number != 2 {
+	if r, err := x.RetryRun(t.Context(), m, taskID, runID, "", run.Ahead{}); err != nil || r.State.Number != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 }
@@ -151,9 +151,9 @@ func TestWhatARunWasToldIsNotAConflictWhenToldAgain(t *testing.T) {
 		if second {
 			decision = "reject"
 		}
-		return x.ResolveApproval(t.Context(), m, commands.ResolveApproval{TaskID: taskID, ApprovalID: approval, Decision: decision})
+		return x.ResolveApproval(t.Context(), m, taskID, run.Resolution{ApprovalID: approval, Decision: decision})
 	})
-	if _, err := x.ResolveApproval(t.Context(), commands.Meta{CommandID: "other"}, commands.ResolveApproval{TaskID: taskID, ApprovalID: approval, Decision: "approve"}); !isKind(err, fault.KindConflict) {
+	if _, err := x.ResolveApproval(t.Context(), commands.Meta{CommandID: "other"}, taskID, run.Resolution{ApprovalID: approval, Decision: "approve"}); !isKind(err, fault.KindConflict) {
 		t.Errorf("another yes gives %v", err)
 	}
 	begin(t, x, runID)
@@ -181,7 +181,7 @@ func TestTheSameYesTwiceAtOnce(t *testing.T) {
 		taskID, runID := start(t, x, shellTask())
 		approval := advance(t, x, runID).Approval.ApprovalID
 		atOnce(2, func(int) {
-			r, err := x.ResolveApproval(t.Context(), commands.Meta{CommandID: runID}, commands.ResolveApproval{TaskID: taskID, ApprovalID: approval, Decision: "approve"})
+			r, err := x.ResolveApproval(t.Context(), commands.Meta{CommandID: runID}, taskID, run.Resolution{ApprovalID: approval, Decision: "approve"})
 			if err != nil || r.State.Status != run.StatusQueued {
 				t.Errorf("%+v, %v", r.State, err)
 			}

@@ -13,8 +13,8 @@ const reasonPrompt = "session_prompt"
 
 // ContinueRun opens a run that takes the conversation of an ended one further with a
 // new prompt, in its workspace and on its bill.
-func (x *Executor) ContinueRun(ctx context.Context, m Meta, taskID, runID, prompt string) (RunResult, error) {
-	return x.open(ctx, m, taskID, func(t task.State) (opening, error) {
+func (x *Executor) ContinueRun(ctx context.Context, m Meta, taskID, runID, prompt string, ahead run.Ahead) (RunResult, error) {
+	return x.open(ctx, m, taskID, ahead, func(t task.State) (opening, error) {
 		if t.Definition.ExecutionKind != run.KindAgentLoop {
 			return opening{}, fault.Invalid("invalid_request", "only agent_loop runs have a conversation to continue")
 		}

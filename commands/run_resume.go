@@ -12,6 +12,7 @@ import (
 type ResumeRun struct {
 	TaskID, RunID string
 	Reason        string
+	Ahead         run.Ahead
 	BudgetMicro   int64 // the task's ceiling from now on; 0 leaves it. It never falls
 }
 
@@ -22,7 +23,7 @@ func (x *Executor) ResumeRun(ctx context.Context, m Meta, c ResumeRun) (RunResul
 	if c.BudgetMicro < 0 || c.BudgetMicro > task.BudgetMax {
 		return RunResult{}, fault.Invalid("invalid_request", "budget_micros_usd must be between 0 and %d", int64(task.BudgetMax))
 	}
-	return x.open(ctx, m, c.TaskID, func(t task.State) (opening, error) {
+	return x.open(ctx, m, c.TaskID, c.Ahead, func(t task.State) (opening, error) {
 		o, err := x.sourceOf(ctx, t, run.SourceResume, c.RunID, c.Reason)
 		if err != nil {
 			return o, err

@@ -22,9 +22,9 @@ type RunResult struct {
 
 // StartRun opens the task's next run. Of concurrent calls exactly one succeeds; the
 // others get a conflict. The run waits for a worker, or for a person if a gate
-// stands before it.
-func (x *Executor) StartRun(ctx context.Context, m Meta, taskID string) (RunResult, error) {
-	return x.open(ctx, m, taskID, func(task.State) (opening, error) { return opening{}, nil })
+// stands before it. Who may give answers ahead is for the caller to see to.
+func (x *Executor) StartRun(ctx context.Context, m Meta, taskID string, ahead run.Ahead) (RunResult, error) {
+	return x.open(ctx, m, taskID, ahead, func(task.State) (opening, error) { return opening{}, nil })
 }
 
 // opening is what a run has from an earlier one. The zero value is a plain run.
@@ -32,12 +32,16 @@ type opening struct {
 	source    *run.Source
 	from      *run.State                 // the source
 	inherited *run.ConversationInherited // nil: nothing
-	budget    int64                      // micro-USD that the task's ceiling is raised to, 0 to leave it
+	ahead     run.Ahead
+	budget    int64 // micro-USD that the task's ceiling is raised to, 0 to leave it
 }
 
 // open opens a run in the one way in which runs are opened: the task's version
 // guards the number, the ceiling and that there is one open run.
-func (x *Executor) open(ctx context.Context, m Meta, taskID string, how func(task.State) (opening, error)) (RunResult, error) {
+func (x *Executor) open(ctx context.Context, m Meta, taskID string, ahead run.Ahead, how func(task.State) (opening, error)) (RunResult, error) {
+	if err := ahead.Check(); err != nil {
+		return RunResult{}, err
+	}
 	return once(ctx, x, m, x.recallRun(ctx), func() (RunResult, error) {
 		return retry(ctx, func() (RunResult, error) {
 			t, version, err := x.loadTask(ctx, taskID)
@@ -51,6 +55,7 @@ func (x *Executor) open(ctx context.Context, m Meta, taskID string, how func(tas
 			if err != nil {
 				return RunResult{}, err
 			}
+			o.ahead = ahead
 			opened, err := task.Open(t, ident.New("run"))
 			if err != nil {
 				return RunResult{}, err
@@ -79,10 +84,13 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.
 	d := t.Definition
 	created := run.Created{
 		TaskID: taskID, Number: opened.Number, Status: run.StatusQueued, Kind: run.Orchestrator, Source: o.source,
-		Route: run.Route{Model: d.Model, Provider: d.Provider}, BudgetMicroUSD: t.BudgetMicroUSD, Spec: d.Spec(), RequestID: m.RequestID,
+		Route: run.Route{Model: d.Model, Provider: d.Provider}, BudgetMicroUSD: t.BudgetMicroUSD, Spec: d.Spec(), Ahead: o.ahead, RequestID: m.RequestID,
 	}
 	if d.ExecutionKind == run.KindAgentLoop {
 		created.ModelCallsMax = x.ModelCallsMax
+		if created.Spec.Posture == permission.PostureLevels {
+			created.ModelCallsMax = x.roundsMax()
+		}
 	}
 	created.TraceID, created.RootSpanID = traceIDs(m.Trace)
 	var inherits []event.Payload
@@ -98,11 +106,23 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.
 	return append(append([]event.Payload{created}, inherits...), run.Queued{Kind: run.Orchestrator, Route: created.Route})
 }
 
+// RoundsMax is the ceiling of model calls of a run in the levels posture, unless the
+// server sets one. Source: permission text, "The repeated-call anomaly".
+const RoundsMax = 200
+
+func (x *Executor) roundsMax() int64 {
+	if x.RoundsMax > 0 {
+		return x.RoundsMax
+	}
+	return RoundsMax
+}
+
 // takeOver makes the run follow its source: its workspace, its bill and what was said.
 func takeOver(created *run.Created, o opening) []event.Payload {
 	from := o.from
 	created.WorkspacePath, created.Reach = from.WorkspacePath, from.Reach
 	created.PriorPicoUSD, created.PriorHeldPicoUSD = from.PriorPicoUSD+from.SpentPicoUSD, from.HeldPicoUSD
+	created.Session = from.Session
 	if from.InFlight != nil { // ended in the midst of a call
 		created.PriorHeldPicoUSD += from.InFlight.Reserved
 	}

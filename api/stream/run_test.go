@@ -180,7 +180,7 @@ func TestStreamFollowsToTheEnd(t *testing.T) {
 			}
 		},
 		"rejected": func(t *testing.T, s *apitest.Server, st *run.State) {
-			_, err := s.X.ResolveApproval(t.Context(), meta, commands.ResolveApproval{TaskID: st.TaskID, ApprovalID: st.Approval.ApprovalID, Decision: "reject"})
+			_, err := s.X.ResolveApproval(t.Context(), meta, st.TaskID, run.Resolution{ApprovalID: st.Approval.ApprovalID, Decision: "reject"})
 			if err != nil {
 				t.Fatal(err)
 			}

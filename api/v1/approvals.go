@@ -6,7 +6,7 @@ import (
 	"reflect"
 
 	"hecate/api/request"
-	"hecate/commands"
+	"hecate/domain/run"
 	"hecate/projections"
 )
 
@@ -66,9 +66,10 @@ func (a *API) resolveApproval(ctx context.Context, in *resolveInput) (*tracedAns
 	if err := remark("note", body.Note); err != nil {
 		return nil, err
 	}
-	r, err := a.Commands.ResolveApproval(ctx, request.From(ctx).Meta(), commands.ResolveApproval{
-		TaskID: in.TaskID, ApprovalID: in.ApprovalID, Decision: body.Decision, Note: body.Note, Digest: body.Digest,
-	})
+	if err := a.mustDecide(ctx, false); err != nil { // its own task's network counts as well: its run is open
+		return nil, err
+	}
+	r, err := a.Commands.ResolveApproval(ctx, request.From(ctx).Meta(), in.TaskID, run.Resolution{ApprovalID: in.ApprovalID, Decision: body.Decision, Note: body.Note, Digest: body.Digest})
 	if err != nil {
 		return nil, err
 	}

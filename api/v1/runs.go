@@ -8,6 +8,7 @@ import (
 	"hecate/api/envelope"
 	"hecate/api/request"
 	"hecate/commands"
+	"hecate/domain/run"
 	"hecate/projections"
 )
 
@@ -74,7 +75,7 @@ func (a *API) registerRuns() {
 }
 
 func (a *API) startTask(ctx context.Context, in *startInput) (*tracedAnswer[projections.Run], error) {
-	r, err := a.Commands.StartRun(ctx, request.From(ctx).Meta(), in.TaskID)
+	r, err := a.Commands.StartRun(ctx, request.From(ctx).Meta(), in.TaskID, run.Ahead{})
 	return a.opened(ctx, in.TaskID, r, err)
 }
 

@@ -97,7 +97,7 @@ func (a *API) registerRunsAgain() {
 }
 
 func (a *API) retryRun(ctx context.Context, in *retryInput) (*tracedAnswer[projections.Run], error) {
-	r, err := a.Commands.RetryRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, cutRemark(in.Payload.Value.Reason))
+	r, err := a.Commands.RetryRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, cutRemark(in.Payload.Value.Reason), run.Ahead{})
 	return a.opened(ctx, in.TaskID, r, err)
 }
 
@@ -117,7 +117,7 @@ func (a *API) continueRun(ctx context.Context, in *continueInput) (*tracedAnswer
 	if len(prompt) > task.TextMax {
 		return nil, invalid("prompt has %d bytes, at most %d are allowed", len(prompt), task.TextMax)
 	}
-	r, err := a.Commands.ContinueRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, prompt)
+	r, err := a.Commands.ContinueRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, prompt, run.Ahead{})
 	return a.opened(ctx, in.TaskID, r, err)
 }
 

@@ -29,7 +29,7 @@ func parked(t *testing.T, calls ...run.ToolCall) (*run.State, []event.Event) {
 	if !ok {
 		t.Fatalf("Next is %T, not Ask", run.Next(&s, rules(permission.PolicyShell)))
 	}
-	add(s.RequestApproval(ask, []string{"line"}, false)...)
+	add(s.RequestApproval(ask, run.Question{Lines: []string{"line"}})...)
 	return &s, events
 }
 
@@ -43,7 +43,7 @@ func TestTheWholeBundleWaitsForOneAnswer(t *testing.T) {
 	if _, ok := run.Next(s, rules(permission.PolicyShell)).(run.Park); !ok {
 		t.Fatal("a run that waits must not go on")
 	}
-	p, err := run.Resolve(s, s.Approval.ApprovalID, " Approved ", "", "")
+	p, err := run.Resolve(s, run.Resolution{ApprovalID: s.Approval.ApprovalID, Decision: " Approved "})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestAYesForOtherCallsIsNoYes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, events := parked(t, shell("a", "id"), shell("b", "ls"))
-			p, err := run.Resolve(s, s.Approval.ApprovalID, "approve", "", "")
+			p, err := run.Resolve(s, run.Resolution{ApprovalID: s.Approval.ApprovalID, Decision: "approve"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -96,16 +96,16 @@ func TestAYesForOtherCallsIsNoYes(t *testing.T) {
 func TestAnApprovalIsAnsweredOnce(t *testing.T) {
 	s, _ := parked(t, shell("a", "ls"))
 	id := s.Approval.ApprovalID
-	if _, err := run.Resolve(s, id, "maybe", "", ""); kind(err) != fault.KindInvalid {
+	if _, err := run.Resolve(s, run.Resolution{ApprovalID: id, Decision: "maybe"}); kind(err) != fault.KindInvalid {
 		t.Fatalf("an unknown decision gives %v", err)
 	}
-	if _, err := run.Resolve(s, "approval_other", "approve", "", ""); kind(err) != fault.KindNotFound {
+	if _, err := run.Resolve(s, run.Resolution{ApprovalID: "approval_other", Decision: "approve"}); kind(err) != fault.KindNotFound {
 		t.Fatalf("an unknown approval gives %v", err)
 	}
-	if _, err := run.Resolve(s, id, "approve", "", "00"); kind(err) != fault.KindConflict {
+	if _, err := run.Resolve(s, run.Resolution{ApprovalID: id, Decision: "approve", Digest: "00"}); kind(err) != fault.KindConflict {
 		t.Fatalf("a digest of something else gives %v", err)
 	}
-	p, err := run.Resolve(s, id, "deny", "no", "")
+	p, err := run.Resolve(s, run.Resolution{ApprovalID: id, Decision: "deny", Note: "no"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestAnApprovalIsAnsweredOnce(t *testing.T) {
 	if s.Status != run.StatusCancelled {
 		t.Fatalf("a rejected run is %s", s.Status)
 	}
-	if _, err := run.Resolve(s, id, "approve", "", ""); kind(err) != fault.KindConflict {
+	if _, err := run.Resolve(s, run.Resolution{ApprovalID: id, Decision: "approve"}); kind(err) != fault.KindConflict {
 		t.Fatalf("a second answer gives %v", err)
 	}
 }

@@ -1,6 +1,9 @@
 package run
 
-import "hecate/domain/event"
+import (
+	"hecate/domain/event"
+	"hecate/domain/permission"
+)
 
 // ApprovalKind says what stands before the gate.
 type ApprovalKind string
@@ -30,13 +33,21 @@ type ApprovalRequested struct {
 	Calls             []ApprovalCall `json:"calls,omitempty"`
 	Summary           []string       `json:"action_summary,omitempty"`
 	SummaryIncomplete bool           `json:"action_summary_incomplete,omitempty"`
+	RememberIn        string         `json:"remember_in,omitempty"` // the file that an answer for good is written to
 }
 
-// ApprovalCall is one call of the bundle with the ruling about it.
+// ApprovalCall is one call of the bundle with the ruling about it, and what a person
+// should see and can answer if it asks.
 type ApprovalCall struct {
-	ToolCallID string `json:"tool_call_id"`
-	ToolName   string `json:"tool_name"`
-	Ruling     Ruling `json:"ruling"`
+	ToolCallID string            `json:"tool_call_id"`
+	ToolName   string            `json:"tool_name"`
+	Ruling     Ruling            `json:"ruling"`
+	Gates      []permission.Gate `json:"gates,omitempty"`   // all that ask; a yes opens these and no others
+	Reason     string            `json:"reason,omitempty"`  // why it asks
+	Offer      *permission.Offer `json:"offer,omitempty"`   // what could be remembered so that it would not ask again
+	Answers    []string          `json:"answers,omitempty"` // y a A e n N, as far as they are possible
+	Notes      []string          `json:"notes,omitempty"`   // what a person should see beside the call
+	Locks      []string          `json:"locks,omitempty"`   // execution locks that it waits for once it is allowed, sorted
 }
 
 // EventType names the event on the wire.
@@ -56,8 +67,27 @@ type ApprovalResolved struct {
 	Status     string       `json:"status"`   // the same
 	By         string       `json:"by"`       // operator, or system when the run was cancelled
 	Comment    string       `json:"comment"`
-	Scope      string       `json:"scope"`            // once
-	Digest     string       `json:"digest,omitempty"` // of what was approved
+	Scope      string       `json:"scope"`              // once, or the widest of its calls: session or project
+	Digest     string       `json:"digest,omitempty"`   // of what was answered
+	Continue   bool         `json:"continue,omitempty"` // a rejection after which the run goes on
+	Calls      []CallAnswer `json:"calls,omitempty"`    // decided one by one; a call that is not listed is covered by a yes
+}
+
+// CallAnswer is a person's answer to one call of a bundle.
+type CallAnswer struct {
+	ToolCallID string        `json:"tool_call_id"`
+	Decision   string        `json:"decision"`        // approved or denied
+	Note       string        `json:"note,omitempty"`  // of a refusal: what the model is told beside it
+	Grant      *SessionGrant `json:"grant,omitempty"` // given with a yes for more than this call
+}
+
+// SessionGrant is what a person gave for the session: the chain of runs that go on
+// from each other.
+type SessionGrant struct {
+	ID       string `json:"id"`
+	Scope    string `json:"scope"`              // a pattern, or a host
+	Host     bool   `json:"host,omitempty"`     // the scope is a host
+	Remember bool   `json:"remember,omitempty"` // to be written into the project's file, too
 }
 
 // EventType names the event on the wire.

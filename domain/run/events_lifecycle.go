@@ -29,9 +29,13 @@ type Created struct {
 	WorkspacePath    string  `json:"workspace_path,omitempty"` // inherited from it
 	Reach            string  `json:"reach,omitempty"`          // where that workspace stands, see Claimed
 	Spec             Spec    `json:"spec"`
-	RequestID        string  `json:"request_id,omitempty"`
-	TraceID          string  `json:"trace_id,omitempty"`
-	RootSpanID       string  `json:"root_span_id,omitempty"`
+	// Ahead are the answers that the run was opened with; Session what was given in the
+	// runs that it goes on from.
+	Ahead      Ahead          `json:"ahead,omitzero"`
+	Session    []SessionGrant `json:"session_grants,omitempty"`
+	RequestID  string         `json:"request_id,omitempty"`
+	TraceID    string         `json:"trace_id,omitempty"`
+	RootSpanID string         `json:"root_span_id,omitempty"`
 }
 
 // Spec is what a run works on: the part of its task that execution needs.

@@ -133,6 +133,18 @@ func (AssistantText) EventType() string { return "assistant.text_complete" }
 
 var _ = event.Define(AssistantText{ModelCallIndex: 1, Response: 5})
 
+// AssistantThinking refers to what a response shows of the model's reasoning. The feed
+// shows the text; what the provider encrypts or withholds is not part of it.
+type AssistantThinking struct {
+	ModelCallIndex int64 `json:"model_call_index"`
+	Response       int64 `json:"response_version"`
+}
+
+// EventType names the event on the wire.
+func (AssistantThinking) EventType() string { return "assistant.thinking_complete" }
+
+var _ = event.Define(AssistantThinking{ModelCallIndex: 1, Response: 5})
+
 // ToolCallProposed refers to one call of a response. The feed shows its arguments.
 type ToolCallProposed struct {
 	ModelCallIndex int64  `json:"model_call_index"`

@@ -29,6 +29,7 @@ type DispatchIntended struct {
 	Input          map[string]any `json:"input,omitempty"` // safe to show: sizes instead of contents
 	Ruling         Ruling         `json:"ruling"`
 	ApprovalID     string         `json:"approval_id,omitempty"` // the approval that authorises it
+	Locks          []string       `json:"locks,omitempty"`       // execution locks held meanwhile
 }
 
 // EventType names the event on the wire.
@@ -67,7 +68,9 @@ type DispatchSettled struct {
 	Error          string         `json:"error,omitempty"`
 	ErrorKind      string         `json:"error_kind,omitempty"`
 	ExitCode       int64          `json:"exit_code,omitempty"`
-	Ruling         *Ruling        `json:"ruling,omitempty"` // for blocked calls, which have no intent
+	Ruling         *Ruling        `json:"ruling,omitempty"`      // for blocked calls, which have no intent
+	ApprovalID     string         `json:"approval_id,omitempty"` // of a call that a person refused
+	Repeat         *Repeat        `json:"repeat,omitempty"`      // where the repetition guard watches
 }
 
 // EventType names the event on the wire.

@@ -201,8 +201,8 @@ func TestAuthorityIsNotInherited(t *testing.T) {
 	loop := run.Spec{ExecutionKind: run.KindAgentLoop}
 	add(&source, run.Created{Spec: loop, ModelCallsMax: 8}, run.Queued{}, run.Started{}, run.ConversationSeeded{Messages: []run.Message{{Role: run.RoleUser, Content: event.NewText("go")}}}, run.ModelCallStarted{ModelCallIndex: 1})
 	add(&source, source.Respond(run.Answered{Message: run.Message{Role: run.RoleAssistant, ToolCalls: []run.ToolCall{{ID: "c1", Name: "shell_exec"}, {ID: "c2", Name: "shell_exec"}}}})...)
-	add(&source, source.RequestApproval(run.Next(&source, ask).(run.Ask), nil, false)...)
-	yes, err := run.Resolve(&source, source.Approval.ApprovalID, "approve", "", "")
+	add(&source, source.RequestApproval(run.Next(&source, ask).(run.Ask), run.Question{})...)
+	yes, err := run.Resolve(&source, run.Resolution{ApprovalID: source.Approval.ApprovalID, Decision: "approve"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,7 +226,7 @@ func TestAuthorityIsNotInherited(t *testing.T) {
 	if !ok || len(asked.Calls) != 1 || asked.Calls[0].ID != "c2" {
 		t.Fatalf("then: %T", run.Next(&next, ask))
 	}
-	p := next.RequestApproval(asked, nil, false)[0].(run.ApprovalRequested)
+	p := next.RequestApproval(asked, run.Question{})[0].(run.ApprovalRequested)
 	if p.SourceRunID != "run_1" || p.SourceIndex != 1 || p.ModelCallIndex != 0 || next.CallsDone != 0 {
 		t.Errorf("the approval names %+v", p)
 	}

@@ -31,6 +31,28 @@ type Message struct {
 	Thinking []json.RawMessage `json:"thinking,omitempty"`
 }
 
+// ThinkingText is what can be read of the message's reasoning, or of the provider's
+// summary of it; "" if there is none. It is for show: no rationale that was stated.
+func (m Message) ThinkingText() string {
+	var parts []string
+	for _, raw := range m.Thinking {
+		// The members that the two dialects of model providers put readable reasoning in.
+		var block struct {
+			Thinking string `json:"thinking"`
+			Text     string `json:"text"`
+		}
+		if json.Unmarshal(raw, &block) != nil {
+			continue
+		}
+		for _, text := range []string{block.Thinking, block.Text} {
+			if text = strings.TrimSpace(text); text != "" {
+				parts = append(parts, text)
+			}
+		}
+	}
+	return strings.Join(parts, "\n\n")
+}
+
 // ToolCall is one call that the model asks for. Arguments is the exact text that
 // the model wrote, which may be no valid JSON.
 type ToolCall struct {

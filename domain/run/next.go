@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"hecate/domain/permission"
+	"hecate/domain/permission/repetition"
 )
 
 // Limits of one response, and of how often a run may be taken over without a new
@@ -35,11 +36,22 @@ type (
 	Abandon struct{ Call InFlight }
 	// CallModel: ask the model for answer number Index.
 	CallModel struct{ Index int64 }
+	// Remember: write a grant into the project's file.
+	Remember struct{ Grant SessionGrant }
+	// Check: have a fast model look whether a call that repeats itself makes progress.
+	Check struct {
+		Call    ToolCall
+		Index   int64
+		Finding repetition.Finding
+	}
+	// AbandonCheck: a check was under way when its worker vanished.
+	AbandonCheck struct{ Check ProgressCheckStarted }
 	// Ask: calls of the pending answer need a person's yes.
 	Ask struct {
 		Batch    *Batch
 		Calls    []ToolCall
 		Verdicts []permission.Verdict // one per call
+		Locks    [][]string           // one list per call
 		Digest   string
 	}
 	// AskFirst: a direct run, allowed when it was created, needs a person's yes by now.
@@ -49,6 +61,13 @@ type (
 		Call   ToolCall
 		Index  int64
 		Reason string
+	}
+	// Decline: a person refused a call.
+	Decline struct {
+		Call       ToolCall
+		Index      int64
+		ApprovalID string
+		Reason     string // for the model
 	}
 	// Block: policy forbids a call.
 	Block struct {
@@ -62,6 +81,7 @@ type (
 		Index      int64 // 0 for a direct run
 		Verdict    permission.Verdict
 		ApprovalID string
+		Locks      []string // execution locks to take first
 	}
 	// SettleUnknown: an intent has no settlement; the effect may have happened.
 	SettleUnknown struct{ Intent DispatchIntended }
@@ -80,9 +100,13 @@ func (Tell) effect()          {}
 func (Warn) effect()          {}
 func (Abandon) effect()       {}
 func (CallModel) effect()     {}
+func (Remember) effect()      {}
+func (Check) effect()         {}
+func (AbandonCheck) effect()  {}
 func (Ask) effect()           {}
 func (AskFirst) effect()      {}
 func (Refuse) effect()        {}
+func (Decline) effect()       {}
 func (Block) effect()         {}
 func (Dispatch) effect()      {}
 func (SettleUnknown) effect() {}
@@ -93,14 +117,14 @@ func (Fail) effect()          {}
 // Rules are what the loop decides under now: settings that may change between two
 // starts of the server, unlike what the run froze.
 type Rules struct {
-	Posture permission.Posture
+	Posture permission.Posture // see State.Posture
 	// Facts reads a call for the permission decision. It may look at the workspace, for
 	// where links lead; it changes nothing.
 	Facts func(ToolCall) permission.Call
-}
-
-func (r Rules) decide(c ToolCall) permission.Verdict {
-	return permission.Decide(r.Facts(c), r.Posture)
+	// Limits are those of the repetition guard; nil: it does not watch this run. Repeat
+	// tells how it knows the call again; of a pending call only kind and call count.
+	Limits *repetition.Limits
+	Repeat func(ToolCall) Repeat
 }
 
 // Next says what must happen now. It depends on the log and the rules alone, so
@@ -137,11 +161,11 @@ func (s *State) resume(r Rules) *ResumeFrom {
 	if len(pending) == 0 || InvalidBundle(s.Batch.Message.ToolCalls) != "" {
 		return from
 	}
-	if _, asks := s.rule(r, pending); asks && !s.granted() {
+	if s.ask(s.rule(r, pending)) != nil {
 		return from // nothing is dispatched before a person has been asked
 	}
 	from.ModelCallIndex, from.ToolCalls = s.Batch.Index, int64(len(s.Batch.Message.ToolCalls))
-	from.Approved = s.granted()
+	from.Approved = s.grant() != nil
 	if o := s.Batch.Origin; o != nil {
 		from.SourceRunID, from.SourceIndex = o.RunID, o.Index
 	}
@@ -161,12 +185,17 @@ func (s *State) nextInLoop(r Rules) Effect {
 	switch {
 	case s.InFlight != nil:
 		return Abandon{*s.InFlight}
+	case s.Checking != nil:
+		return AbandonCheck{*s.Checking}
 	case s.Failure != nil:
 		return Fail{s.Failure.Kind, fmt.Sprintf("model call %d failed: %s", s.Failure.ModelCallIndex, s.Failure.Message)}
 	case s.atCeiling():
 		return Fail{ReasonCeiling, fmt.Sprintf("agent loop hit per-task cost ceiling: spent %s of %d micro-USD; raise the budget to go on", s.spentText(), s.BudgetMicroUSD)}
 	case s.BudgetMicroUSD > 0 && !s.CostKnown && s.HeldPicoUSD == 0 && !s.Warned[WarnCeilingUnenforceable]:
 		return Warn{WarnCeilingUnenforceable, "the cost of a model call is not known, so the task's cost ceiling cannot be held for certain; give the model a price, or rely on the limit of model calls"}
+	}
+	if len(s.Unsaved) > 0 {
+		return Remember{s.Unsaved[0]}
 	}
 	if s.Batch != nil {
 		if e := s.nextInBatch(r); e != nil {
@@ -205,16 +234,26 @@ func (s *State) nextInBatch(r Rules) Effect {
 	if b.cutOff() {
 		return Refuse{first, b.Index, "not run: the response was cut off at the output limit, so its calls may be incomplete; send them again in smaller pieces"}
 	}
-	verdicts, asks := s.rule(r, pending)
-	if asks && !s.granted() {
-		return Ask{Batch: b, Calls: pending, Verdicts: verdicts, Digest: s.batchDigest()}
+	if why := s.refusal(first); why != "" {
+		return Decline{first, b.Index, s.Granted.ApprovalID, why}
 	}
-	if verdicts[0].Decision == permission.Deny {
-		return Block{first, b.Index, verdicts[0]}
+	rulings := s.rule(r, pending)
+	if f := s.finding(r, first); f.Level != repetition.None && rulings[0].verdict.Decision != permission.Deny {
+		if _, done := s.Assessed[first.ID]; f.Level == repetition.Soft && !done {
+			return Check{first, b.Index, f}
+		}
+		rulings[0] = r.decide(first, f.Checkpoint(s.Assessed[first.ID]))
 	}
-	d := Dispatch{Call: first, Index: b.Index, Verdict: verdicts[0]}
-	if s.granted() {
-		d.ApprovalID = s.Granted.ApprovalID
+	if e := s.ask(rulings); e != nil {
+		return e
+	}
+	x := rulings[0]
+	if x.verdict.Decision == permission.Deny {
+		return Block{first, b.Index, x.verdict}
+	}
+	d := Dispatch{Call: first, Index: b.Index, Verdict: x.verdict, Locks: x.locks}
+	if g := s.grant(); g != nil {
+		d.ApprovalID = g.ApprovalID
 	}
 	return d
 }
@@ -224,18 +263,59 @@ func (b *Batch) cutOff() bool {
 	return b.FinishReason == "length" || b.FinishReason == "content_filter"
 }
 
-func (s *State) rule(r Rules, calls []ToolCall) (verdicts []permission.Verdict, asks bool) {
-	for _, c := range calls {
-		v := r.decide(c)
-		asks = asks || v.Decision == permission.Ask
-		verdicts = append(verdicts, v)
-	}
-	return verdicts, asks
+// ruling is the decision about one call.
+type ruling struct {
+	call    ToolCall
+	verdict permission.Verdict
+	locks   []string
 }
 
-// granted reports whether a person's yes names exactly this batch.
-func (s *State) granted() bool {
-	return s.Granted != nil && s.Granted.Digest == s.batchDigest()
+func (r Rules) decide(c ToolCall, checkpoint string) ruling {
+	call := r.Facts(c)
+	call.Checkpoint = checkpoint
+	return ruling{c, permission.Decide(call, r.Posture), r.Posture.Config.LocksFor(c.Name, call.Facts)}
+}
+
+// rule decides about calls, except those that a person has refused.
+func (s *State) rule(r Rules, calls []ToolCall) []ruling {
+	var out []ruling
+	for _, c := range calls {
+		if s.refusal(c) == "" {
+			out = append(out, r.decide(c, ""))
+		}
+	}
+	return out
+}
+
+// ask is the question about the calls, if one of them asks for a reason that no answer
+// to an earlier question about the same calls covers.
+func (s *State) ask(rulings []ruling) Effect {
+	a, asks := Ask{Batch: s.Batch, Digest: s.batchDigest()}, false
+	g := s.grant()
+	for _, x := range rulings {
+		asks = asks || x.verdict.Decision == permission.Ask && (g == nil || !g.opens(x.call.ID, x.verdict))
+		a.Calls, a.Verdicts, a.Locks = append(a.Calls, x.call), append(a.Verdicts, x.verdict), append(a.Locks, x.locks)
+	}
+	if !asks {
+		return nil
+	}
+	return a
+}
+
+// grant is a person's answer that names exactly this batch, nil if there is none.
+func (s *State) grant() *Grant {
+	if s.Granted == nil || s.Granted.Digest != s.batchDigest() {
+		return nil
+	}
+	return s.Granted
+}
+
+// refusal is what the model is told about a call that a person refused; "" if nobody did.
+func (s *State) refusal(c ToolCall) string {
+	if g := s.grant(); g != nil {
+		return g.Refused[c.ID]
+	}
+	return ""
 }
 
 // InvalidBundle says why calls cannot be told apart or reviewed; "" if they can.
@@ -277,7 +357,7 @@ func (s *State) nextDirect(r Rules) Effect {
 // dispatchDirect decides again right before the call, because policies may have
 // changed since the run was created.
 func (s *State) dispatchDirect(r Rules, call ToolCall) Effect {
-	v := r.decide(call)
+	v := r.decide(call, "").verdict
 	granted := s.Granted != nil && s.Granted.Digest == DirectDigest(s.ID, s.Spec)
 	switch {
 	case v.Decision == permission.Deny:

@@ -57,7 +57,7 @@ func (h *history) step() bool {
 		return false
 	case run.Park:
 		decision := rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(h.t, "decision")
-		p, err := run.Resolve(&h.s, h.s.Approval.ApprovalID, decision, "", "")
+		p, err := run.Resolve(&h.s, run.Resolution{ApprovalID: h.s.Approval.ApprovalID, Decision: decision})
 		if err != nil {
 			h.t.Fatalf("resolve: %v", err)
 		}
@@ -77,7 +77,7 @@ func (h *history) step() bool {
 		h.add(run.ModelCallStarted{ModelCallIndex: e.Index, StepID: h.s.NextStepID()})
 		h.answer()
 	case run.Ask:
-		h.add(h.s.RequestApproval(e, nil, false)...)
+		h.add(h.s.RequestApproval(e, run.Question{})...)
 	case run.Refuse:
 		h.add(run.DispatchSettled{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, Outcome: run.OutcomeRefused, ToolError: true})
 	case run.Block:

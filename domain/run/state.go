@@ -1,10 +1,13 @@
 package run
 
 import (
+	"slices"
 	"strconv"
 
 	"hecate/domain/event"
 	"hecate/domain/ident"
+	"hecate/domain/permission"
+	"hecate/domain/permission/repetition"
 )
 
 // State is what a run's events fold to: everything that the loop needs to go on.
@@ -53,8 +56,15 @@ type State struct {
 	Approval *ApprovalRequested
 	Resolved map[string]string // decided approvals by id
 	Direct   *Batch            // a direct run's one call
-	Granted  *Grant            // the last yes
+	Granted  *Grant            // the last answer that let the run go on
 	Doubtful []Doubt           // calls whose outcome is unknown
+
+	Ahead    Ahead          // the answers that it was opened with
+	Session  []SessionGrant // given in this run and the ones that it goes on from, and not revoked
+	Unsaved  []SessionGrant // of these: still to be written into the project's file
+	Repeats  repetition.State
+	Checking *ProgressCheckStarted            // a check without a result
+	Assessed map[string]repetition.Assessment // of calls of Batch, by id
 }
 
 // Doubt is a call whose effect may have happened, and what an operator says of it.
@@ -73,10 +83,13 @@ type InFlight struct {
 	Reserved int64 // pico-USD
 }
 
-// Grant is a person's yes: it covers what Digest names.
+// Grant is a person's answer about what Digest names.
 type Grant struct {
 	ApprovalID string
 	Digest     string
+	Refused    map[string]string            // calls that the person refused, with what the model is told
+	Opened     map[string][]permission.Gate // by call: the gates that the answer opens
+	All        bool                         // of a direct run: all gates
 }
 
 // Batch is one answer of the model with the fate of its calls.
@@ -154,6 +167,8 @@ func (s *State) Apply(e event.Event) {
 		}
 	case ApprovalResolved:
 		s.applyResolved(p)
+	case PermissionRevoked:
+		s.revoke(p.GrantID)
 	default:
 		s.applyLoop(e)
 	}
@@ -164,6 +179,7 @@ func (s *State) applyCreated(p Created) {
 	s.ModelCallsMax, s.BudgetMicroUSD, s.PriorPicoUSD = p.ModelCallsMax, p.BudgetMicroUSD, p.PriorPicoUSD
 	s.HeldPicoUSD = p.PriorHeldPicoUSD
 	s.Source, s.WorkspacePath, s.Reach = p.Source, p.WorkspacePath, p.Reach
+	s.Ahead, s.Session = p.Ahead, slices.Clone(p.Session)
 }
 
 // applyDisconnected notes a takeover. A run that only waits for its place was taken
@@ -185,19 +201,4 @@ func (s *State) applyStarted(p Started) {
 	if p.Resume != nil && p.Resume.ToolCalls > 0 {
 		s.Steps++ // the control step
 	}
-}
-
-func (s *State) applyResolved(p ApprovalResolved) {
-	s.Disconnects = 0
-	if s.Resolved == nil {
-		s.Resolved = map[string]string{}
-	}
-	s.Resolved[p.ApprovalID] = p.Decision
-	if s.Approval == nil || s.Approval.ApprovalID != p.ApprovalID {
-		return
-	}
-	if p.Decision == DecisionApproved && p.Digest == s.Approval.Digest {
-		s.Granted = &Grant{ApprovalID: p.ApprovalID, Digest: p.Digest}
-	}
-	s.Approval = nil
 }

@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"hecate/domain/event"
 )
 
@@ -18,7 +20,7 @@ func (s *State) applyLoop(e event.Event) {
 		s.InFlight = &InFlight{Index: p.ModelCallIndex, StepID: p.StepID, Model: p.Model, Reserved: p.ReservedPicoUSD}
 		s.reserved = p.ReservedPicoUSD
 	case ModelResponseRecorded:
-		s.InFlight, s.Disconnects = nil, 0
+		s.InFlight, s.Disconnects, s.Assessed = nil, 0, nil
 		s.CallsDone++
 		s.Batch = &Batch{Index: p.ModelCallIndex, Response: e.Version, Message: p.Message, FinishReason: p.FinishReason}
 		s.Answers = append(s.Answers, e.Version)
@@ -44,6 +46,12 @@ func (s *State) applyLoop(e event.Event) {
 		s.applySettled(p)
 	case OutcomeStated:
 		s.applyStated(p)
+	case PermissionChanged:
+		s.Unsaved = slices.DeleteFunc(s.Unsaved, func(g SessionGrant) bool { return g.ID == p.GrantID })
+	case ProgressCheckStarted:
+		s.Checking = &p
+	case ProgressCheckCompleted:
+		s.applyChecked(p)
 	case Warned:
 		if s.Warned == nil {
 			s.Warned = map[string]bool{}
@@ -68,6 +76,10 @@ func (s *State) applyLate(e event.Event) {
 		}
 	case OutcomeStated:
 		s.applyStated(p)
+	case ProgressCheckCompleted:
+		s.applyChecked(p)
+	case PermissionRevoked:
+		s.revoke(p.GrantID)
 	}
 }
 
@@ -142,6 +154,9 @@ func (s *State) applySettled(p DispatchSettled) {
 		b.Settled = map[string]DispatchSettled{}
 	}
 	b.Settled[p.ToolCallID] = p
+	if p.Repeat != nil && b == s.Batch {
+		s.repeated(p)
+	}
 	if p.Outcome == OutcomeUnknown {
 		s.Doubtful = append(s.Doubtful, Doubt{Call: p, Version: s.Version})
 	}

@@ -86,13 +86,13 @@ func (s *Story) Cancel(reason string) {
 // AskPerson adds the request for what the rules do not let go.
 func (s *Story) AskPerson(r run.Rules) {
 	ask := run.Next(s.State(), r).(run.Ask)
-	s.Run(s.State().RequestApproval(ask, []string{"details withheld"}, true)...)
+	s.Run(s.State().RequestApproval(ask, run.Question{Lines: []string{"details withheld"}, Incomplete: true})...)
 	s.steps++
 }
 
 // Approve answers yes and lets a worker go on.
 func (s *Story) Approve(r run.Rules) {
-	yes, err := run.Resolve(s.State(), s.State().Approval.ApprovalID, "approve", "go", "")
+	yes, err := run.Resolve(s.State(), run.Resolution{ApprovalID: s.State().Approval.ApprovalID, Decision: "approve", Note: "go"})
 	if err != nil {
 		panic(err)
 	}

@@ -102,7 +102,7 @@ func (w *world) step() bool {
 	case run.Done:
 		return false
 	case run.Park:
-		p, err := run.Resolve(&w.s, w.s.Approval.ApprovalID, rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(w.t, "decision"), "", "")
+		p, err := run.Resolve(&w.s, run.Resolution{ApprovalID: w.s.Approval.ApprovalID, Decision: rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(w.t, "decision")})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func (w *world) step() bool {
 	case run.CallModel:
 		w.ask(e.Index)
 	case run.Ask:
-		w.add(w.s.RequestApproval(e, nil, false)...)
+		w.add(w.s.RequestApproval(e, run.Question{})...)
 	case run.Refuse:
 		w.settle(run.DispatchIntended{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, StepID: w.s.NextStepID()}, run.OutcomeRefused)
 	case run.Block:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/runtime/model"
+	"hecate/runtime/permissions"
 	"hecate/tools"
 )
 
@@ -35,6 +37,8 @@ type attempt struct {
 	tools   []byte // the catalogue, for client
 	known   map[string]tools.Tool
 	ready   map[string]prepared // by call id
+	locks   locks               // execution locks that are held for a call
+	watched bool                // by the repetition guard, when it was decided last
 }
 
 // prepared is a call whose arguments were read, or could not be.
@@ -71,6 +75,7 @@ func (a *attempt) execute(ctx context.Context) (err error) {
 }
 
 func (a *attempt) close() {
+	a.unlock(context.Background())
 	a.unclaim()
 	a.Progress.drop(a.s.ID)
 	if a.root != nil {
@@ -176,24 +181,46 @@ func (a *attempt) fold(ctx context.Context, id string) error {
 
 // rules are what decisions are made under at this moment.
 func (a *attempt) rules() run.Rules {
-	return run.Rules{
+	r := run.Rules{
 		Posture: a.posture(),
 		Facts: func(c run.ToolCall) permission.Call {
 			p := a.prepare(c)
 			return permission.Call{Tool: c.Name, Propose: p.Propose, Void: p.err != nil, Facts: a.facts(p)}
 		},
+		Repeat: pendingRepeat,
 	}
+	if r.Posture.Config.Repetition.On(a.s.Spec.Posture == permission.PostureLevels) {
+		limits := r.Posture.Config.Repetition.Effective()
+		r.Limits = &limits
+	}
+	a.watched = r.Limits != nil
+	return r
 }
 
+// posture is what the server, the files and the run say about calls at this moment.
 func (a *attempt) posture() permission.Posture {
-	p := permission.Posture{
-		Name: permission.PostureRuntime, Policies: a.Executor.Policies,
-		ReadOnly: a.s.Spec.ReadOnly, InPlace: a.s.Spec.WorkspaceMode == "in_place",
-	}
+	p := permission.Posture{Policies: a.Executor.Policies, PrivateAddrs: a.Settings.HTTP.AllowPrivateIPs}
 	if a.Permissions != nil {
-		p.Config = a.Permissions.Config(a.s.Spec.WorkingDirectory)
+		p.Config = a.Permissions.For(a.project())
+		p.Project = a.projectFile() != ""
+		if rel, err := filepath.Rel(a.s.WorkspacePath, a.projectFile()); err == nil {
+			p.Protected = []string{rel} // in a workspace that is the project itself
+		}
 	}
-	return p
+	return a.s.Posture(p)
+}
+
+// project is what the run's permission files belong to: the original, never a copy.
+func (a *attempt) project() permissions.Project {
+	return permissions.Project{Dir: a.s.Spec.WorkingDirectory, File: a.s.Ahead.ProjectConfig}
+}
+
+// projectFile is where an answer for good is written; "" if there is no such place.
+func (a *attempt) projectFile() string {
+	if a.Permissions == nil {
+		return ""
+	}
+	return a.Permissions.ProjectFile(a.project())
 }
 
 // facts are what a call would touch. Without them it is covered by no grant, and asks

@@ -239,7 +239,7 @@ func (n *node) approveAll(r commands.RunResult) {
 		if s.Status.Terminal() {
 			return
 		}
-		n.must(n.executor.ResolveApproval(n.t.Context(), commands.Meta{}, commands.ResolveApproval{TaskID: s.TaskID, ApprovalID: s.Approval.ApprovalID, Decision: "approve"}))
+		n.must(n.executor.ResolveApproval(n.t.Context(), commands.Meta{}, s.TaskID, run.Resolution{ApprovalID: s.Approval.ApprovalID, Decision: "approve"}))
 	}
 }
 
@@ -294,9 +294,7 @@ func TestAnApprovalSurvivesTheProcess(t *testing.T) {
 		t.Fatalf("before the yes: %d intents, %d model calls", len(s.Batch.Intents), n.model.Count())
 	}
 	defer n.run(n.executor)()
-	_, err := n.executor.ResolveApproval(t.Context(), commands.Meta{}, commands.ResolveApproval{
-		TaskID: s.TaskID, ApprovalID: s.Approval.ApprovalID, Decision: "approve",
-	})
+	_, err := n.executor.ResolveApproval(t.Context(), commands.Meta{}, s.TaskID, run.Resolution{ApprovalID: s.Approval.ApprovalID, Decision: "approve"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,10 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 		a.stage(settled)
 		return nil
 	}
+	if len(e.Locks) > 0 && !a.locks.are(e) {
+		return a.lock(ctx, e)
+	}
+	defer a.unlock(ctx)
 	intent := a.intend(e, p)
 	env := a.env(e.Call, intent.StepID)
 	a.stage(intent)
@@ -48,7 +52,9 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	r := safely(ctx, p.Prepared, env)
 	delete(a.ready, e.Call.ID)
 	a.stage(r.Facts...)
-	a.stage(settlement(intent, r))
+	settled := settlement(intent, r)
+	settled.Repeat = a.repeated(e.Call, r.Text)
+	a.stage(settled)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -58,7 +64,7 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 func (a *attempt) intend(e run.Dispatch, p prepared) run.DispatchIntended {
 	intent := run.DispatchIntended{
 		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, CallDigest: run.CallDigest(e.Call), StepID: a.s.NextStepID(), StepKind: "tool",
-		Title: e.Call.Name + " (dispatching)", Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID,
+		Title: e.Call.Name + " (dispatching)", Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID, Locks: e.Locks,
 	}
 	intent.Input = maps.Clone(p.Input)
 	if intent.Input == nil {

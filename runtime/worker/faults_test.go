@@ -110,7 +110,7 @@ func TestADirectRunIsDecidedAgainBeforeItStarts(t *testing.T) {
 		t.Fatal("the command ran before the yes")
 	}
 	s := n.state(r.RunID)
-	_, err := n.executor.ResolveApproval(t.Context(), commands.Meta{}, commands.ResolveApproval{TaskID: s.TaskID, ApprovalID: s.Approval.ApprovalID, Decision: "approve"})
+	_, err := n.executor.ResolveApproval(t.Context(), commands.Meta{}, s.TaskID, run.Resolution{ApprovalID: s.Approval.ApprovalID, Decision: "approve"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -269,7 +269,7 @@ func refused(t *testing.T, n *node, way string, r commands.RunResult) {
 	if way == "resume" {
 		_, err = n.executor.ResumeRun(t.Context(), commands.Meta{}, commands.ResumeRun{TaskID: r.State.TaskID, RunID: r.RunID})
 	} else {
-		_, err = n.executor.ContinueRun(t.Context(), commands.Meta{}, r.State.TaskID, r.RunID, more)
+		_, err = n.executor.ContinueRun(t.Context(), commands.Meta{}, r.State.TaskID, r.RunID, more, run.Ahead{})
 	}
 	if _, is := fault.Of(err); !is {
 		t.Errorf("%s gives %v", way, err)

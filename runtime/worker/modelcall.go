@@ -213,18 +213,23 @@ func (a *attempt) answered(route model.Route, r *model.Response) run.Answered {
 		Message: r.Message, FinishReason: r.FinishReason,
 		Route: run.Route{Provider: route.Provider, ProviderKind: route.Kind, Model: route.Model},
 	}
-	u := r.Usage
+	out.Usage, out.CostPicoUSD, out.CostKnown = a.bill(route, r.Usage)
+	return out
+}
+
+// bill is what a call used and what that costs, as far as anybody knows.
+func (a *attempt) bill(route model.Route, u *model.Usage) (used *run.Usage, pico int64, known bool) {
 	if u == nil {
-		return out
+		return nil, 0, false
 	}
-	out.Usage = &run.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Raw: u.Raw}
+	used = &run.Usage{Input: u.Input, Output: u.Output, CacheRead: u.CacheRead, CacheWrite: u.CacheWrite, Raw: u.Raw}
 	switch {
 	case u.CostPicoUSD != nil:
-		out.CostPicoUSD, out.CostKnown = *u.CostPicoUSD, true
+		return used, *u.CostPicoUSD, true
 	case a.Prices != nil:
-		out.CostPicoUSD, out.CostKnown = a.Prices.Cost(route, *u)
+		pico, known = a.Prices.Cost(route, *u)
 	}
-	return out
+	return used, pico, known
 }
 
 // inputTokens estimates the prompt: four characters make a token, more or less.

@@ -111,7 +111,7 @@ func (n *node) create(d task.Definition) string {
 // start creates a task and opens its run.
 func (n *node) start(d task.Definition) commands.RunResult {
 	n.t.Helper()
-	return n.must(n.executor.StartRun(n.t.Context(), commands.Meta{}, n.create(d)))
+	return n.must(n.executor.StartRun(n.t.Context(), commands.Meta{}, n.create(d), run.Ahead{}))
 }
 
 func (n *node) must(r commands.RunResult, err error) commands.RunResult {
@@ -129,7 +129,7 @@ func (n *node) resume(r commands.RunResult) commands.RunResult {
 
 func (n *node) goOn(r commands.RunResult, prompt string) commands.RunResult {
 	n.t.Helper()
-	return n.must(n.executor.ContinueRun(n.t.Context(), commands.Meta{}, r.State.TaskID, r.RunID, prompt))
+	return n.must(n.executor.ContinueRun(n.t.Context(), commands.Meta{}, r.State.TaskID, r.RunID, prompt, run.Ahead{}))
 }
 
 func (n *node) branch(r commands.RunResult, index int64) commands.RunResult {
@@ -148,7 +148,7 @@ func (n *node) approve(id string) {
 	if s.Approval == nil {
 		n.t.Fatalf("the run is %s and asks for nothing: %v", s.Status, n.types(id))
 	}
-	n.must(n.executor.ResolveApproval(n.t.Context(), commands.Meta{}, commands.ResolveApproval{TaskID: s.TaskID, ApprovalID: s.Approval.ApprovalID, Decision: "approve"}))
+	n.must(n.executor.ResolveApproval(n.t.Context(), commands.Meta{}, s.TaskID, run.Resolution{ApprovalID: s.Approval.ApprovalID, Decision: "approve"}))
 }
 
 // config is a pool that writes through x.

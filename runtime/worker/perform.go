@@ -10,6 +10,7 @@ import (
 	"hecate/domain/event"
 	"hecate/domain/ident"
 	"hecate/domain/permission"
+	"hecate/domain/permission/repetition"
 	"hecate/domain/run"
 	"hecate/runtime/workspace"
 	"hecate/tools"
@@ -18,6 +19,9 @@ import (
 
 // perform does the one thing that is next.
 func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
+	if d, ok := effect.(run.Dispatch); !ok || !a.locks.are(d) {
+		a.unlock(ctx) // what was allowed before the wait for locks is not what is next
+	}
 	switch e := effect.(type) {
 	case run.Begin:
 		return a.begin(ctx, e)
@@ -32,6 +36,17 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 		return nil
 	case run.CallModel:
 		return a.callModel(ctx, e)
+	case run.Remember:
+		a.remember(e.Grant)
+		return nil
+	case run.Check:
+		return a.check(ctx, e)
+	case run.AbandonCheck:
+		a.stage(run.ProgressCheckCompleted{
+			ModelCallIndex: e.Check.ModelCallIndex, ToolCallID: e.Check.ToolCallID, Assessment: repetition.Unavailable, Asked: true,
+			Problem: "the worker vanished while the check was under way",
+		})
+		return nil
 	case run.Ask:
 		return a.ask(ctx, e)
 	case run.AskFirst:
@@ -39,6 +54,9 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 		return a.flush(ctx)
 	case run.Refuse:
 		a.stage(a.refusal(e.Call, e.Index, run.OutcomeRefused, e.Reason))
+		return nil
+	case run.Decline:
+		a.decline(e)
 		return nil
 	case run.Block:
 		a.block(e)
@@ -116,19 +134,26 @@ func (a *attempt) openWorkspace(ctx context.Context, started *run.Started) error
 
 // ask parks the run before calls that need a person's yes.
 func (a *attempt) ask(ctx context.Context, e run.Ask) error {
-	var lines []string
-	incomplete := false
+	q := run.Question{RememberIn: a.projectFile()}
 	for _, c := range e.Calls {
 		p := a.prepare(c)
 		if p.err != nil {
-			lines, incomplete = append(lines, "unrecognized tool call"), true
+			q.Lines, q.Incomplete = append(q.Lines, "unrecognized tool call"), true
 			continue
 		}
-		lines, incomplete = append(lines, p.Line), incomplete || !p.Complete
+		q.Lines, q.Incomplete = append(q.Lines, p.Line), q.Incomplete || !p.Complete
 	}
 	a.stage(a.gitSummary(ctx)...)
-	a.stage(a.s.RequestApproval(e, lines, incomplete)...)
+	a.stage(a.s.RequestApproval(e, q)...)
 	return a.flush(ctx)
+}
+
+// decline settles a call that a person refused.
+func (a *attempt) decline(e run.Decline) {
+	settled := a.refusal(e.Call, e.Index, run.OutcomeBlocked, e.Reason)
+	settled.Title, settled.ErrorKind, settled.ApprovalID = e.Call.Name+" (denied)", "approval_denied", e.ApprovalID
+	settled.Output = map[string]any{"blocked": true, "policy": "approval", "reason": e.Reason, "approval_id": e.ApprovalID}
+	a.stage(settled)
 }
 
 func (a *attempt) block(e run.Block) {
@@ -153,7 +178,7 @@ func (a *attempt) refusal(c run.ToolCall, index int64, o run.Outcome, reason str
 	return run.DispatchSettled{
 		ModelCallIndex: index, ToolCallID: c.ID, ToolName: c.Name, StepID: a.s.NextStepID(), Outcome: o,
 		Result: event.NewText(text), ToolError: true, Title: c.Name + " (failed)", Error: bound(text),
-		Input: a.callInput(c, index),
+		Input: a.callInput(c, index), Repeat: a.repeated(c, text),
 	}
 }
 

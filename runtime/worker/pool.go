@@ -20,8 +20,12 @@ import (
 	"hecate/commands"
 	"hecate/domain/clock"
 	"hecate/domain/permission"
+	"hecate/domain/permission/repetition"
+	"hecate/domain/run"
 	"hecate/eventstore"
+	"hecate/runtime/assess"
 	"hecate/runtime/model"
+	"hecate/runtime/permissions"
 	"hecate/runtime/workspace"
 	"hecate/tools"
 )
@@ -46,9 +50,20 @@ type Prices interface {
 
 // Permissions knows the deny entries and grants that are in force on this machine.
 type Permissions interface {
-	// Config returns them as they are at this moment. project is the directory that a
-	// task works on, or works on a copy of; it may be empty.
-	Config(project string) permission.Config
+	// For returns them as they are at this moment.
+	For(p permissions.Project) permission.Config
+	// ProjectFile is the file that belongs to the project, there or not; "" without a project.
+	ProjectFile(p permissions.Project) string
+	// Apply adds or removes one entry of a file and returns its path.
+	Apply(p permissions.Project, c permission.Change) (file string, err error)
+}
+
+// Assessor has a fast model look whether a call that repeats itself makes progress.
+type Assessor interface {
+	// Route says who will be asked about a run that talks to the given model.
+	Route(ctx context.Context, of run.Route) (model.Route, error)
+	// Assess asks. It always comes to some assessment: that there is none is one, too.
+	Assess(ctx context.Context, route model.Route, f repetition.Finding) assess.Result
 }
 
 // Config is what a pool works with. Members without a comment on their zero value are required.
@@ -68,6 +83,8 @@ type Config struct {
 
 	// Permissions may be nil: then there are no deny entries and no grants.
 	Permissions Permissions
+	// Assessor may be nil: then a repeated call that looks suspicious asks a person at once.
+	Assessor Assessor
 
 	// Retry says whether a failed attempt at a model call is followed by another one at
 	// the same provider, and after what wait; nil: never.

@@ -104,7 +104,7 @@ func TestInheritedCallsAreAskedForAgain(t *testing.T) {
 	if again.SourceRunID != first.RunID || again.SourceIndex != 1 || again.ModelCallIndex != 0 || len(again.Calls) != 1 || again.Calls[0].ToolCallID != "c" {
 		t.Errorf("the request is %+v", again)
 	}
-	_, err := n.executor.ResolveApproval(t.Context(), commands.Meta{}, commands.ResolveApproval{TaskID: s.TaskID, ApprovalID: asked.ApprovalID, Decision: "approve"})
+	_, err := n.executor.ResolveApproval(t.Context(), commands.Meta{}, s.TaskID, run.Resolution{ApprovalID: asked.ApprovalID, Decision: "approve"})
 	if f, is := fault.Of(err); !is || f.Kind != fault.KindConflict {
 		t.Errorf("the old yes once more gives %v", err)
 	}

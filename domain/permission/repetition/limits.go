@@ -72,7 +72,7 @@ func (l Limits) Check() error {
 		name         string
 		n, low, high int
 	}{
-		{"window", l.Window, 8, windowMax},
+		{"window", l.Window, 8, Default.Window},
 		{"reads", l.Reads, 1, l.Window},
 		{"commands", l.Commands, 1, l.Window},
 		{"polls", l.Polls, 1, l.Window},

@@ -1,0 +1,48 @@
+package run
+
+import (
+	"hecate/domain/permission/repetition"
+)
+
+// repeated adds a completed attempt to what the repetition guard looks at. The window
+// is as long as the longest that can be configured; limits apply when it is looked at.
+func (s *State) repeated(p DispatchSettled) {
+	a := repetition.Attempt{
+		Round: int(s.Batch.Index), Kind: p.Repeat.Kind, Call: p.Repeat.Call, Outcome: string(p.Outcome), Result: p.Repeat.Result, Content: p.Repeat.Content,
+		Refused: p.Outcome == OutcomeBlocked || p.Outcome == OutcomeRefused,
+		Shown:   repetition.Shown{Tool: p.ToolName, Outcome: string(p.Outcome), Result: p.Result.String()},
+	}
+	for _, c := range s.Batch.Message.ToolCalls {
+		if c.ID == p.ToolCallID {
+			a.Shown.Arguments = c.Arguments.String()
+		}
+	}
+	s.Repeats = s.Repeats.Completed(a, repetition.Default)
+}
+
+// applyChecked folds what a check for progress brought, and what it cost.
+func (s *State) applyChecked(p ProgressCheckCompleted) {
+	s.Checking = nil
+	s.SpentPicoUSD += p.CostPicoUSD
+	if p.Asked && !p.CostKnown {
+		s.CostKnown = false
+	}
+	if s.Assessed == nil {
+		s.Assessed = map[string]repetition.Assessment{}
+	}
+	s.Assessed[p.ToolCallID] = p.Assessment
+	if p.Assessment == repetition.Progress {
+		s.Repeats = s.Repeats.Progressed()
+	}
+}
+
+// finding is what the repetition guard sees in a call that is about to be made.
+func (s *State) finding(r Rules, c ToolCall) repetition.Finding {
+	if r.Limits == nil || r.Repeat == nil {
+		return repetition.Finding{Level: repetition.None}
+	}
+	x := r.Repeat(c)
+	return s.Repeats.Find(repetition.Pending{
+		Round: int(s.Batch.Index), Kind: x.Kind, Call: x.Call, Shown: repetition.Shown{Tool: c.Name, Arguments: c.Arguments.String()},
+	}, *r.Limits)
+}
