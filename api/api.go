@@ -25,6 +25,7 @@ import (
 	v1 "hecate/api/v1"
 	"hecate/commands"
 	"hecate/eventstore"
+	"hecate/projections/presets"
 	"hecate/projections/runs"
 	"hecate/projections/usage"
 )
@@ -35,6 +36,7 @@ type Config struct {
 	Store     eventstore.Store
 	Views     *runs.Views     // what the read models answer
 	Usage     *usage.Views    // the same of what model calls cost
+	Presets   *presets.Views  // the same of work policies
 	Models    v1.Models       // how far the read models are
 	Progress  stream.Progress // half-finished model output; nil if there is none
 	Host      v1.Host         // what the server says about itself
@@ -64,8 +66,8 @@ type Server struct {
 
 // New puts a server together. It serves at once; Run keeps its streams moving.
 func New(c Config) (*Server, error) {
-	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Usage == nil || c.Models == nil || c.Log == nil {
-		return nil, errors.New("make the API: executor, store, views, usage, models and log are needed")
+	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Usage == nil || c.Presets == nil || c.Models == nil || c.Log == nil {
+		return nil, errors.New("make the API: executor, store, views, usage, presets, models and log are needed")
 	}
 	if c.Patience == 0 {
 		c.Patience = patience
@@ -79,7 +81,7 @@ func New(c Config) (*Server, error) {
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
 		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
-		Usage:  c.Usage, Providers: c.Providers, Host: c.Host, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
+		Usage:  c.Usage, Presets: c.Presets, Providers: c.Providers, Host: c.Host, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())

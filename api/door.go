@@ -16,6 +16,7 @@ import (
 	"hecate/api/request"
 	v1 "hecate/api/v1"
 	"hecate/domain/ident"
+	"hecate/projections/presets"
 	"hecate/projections/runs"
 	"hecate/projections/usage"
 )
@@ -106,6 +107,8 @@ func modelsOf(r *http.Request) []string {
 	switch {
 	case strings.HasPrefix(r.URL.Path, v1.Base+"/usage/"):
 		return []string{usage.Name}
+	case strings.HasPrefix(r.URL.Path, v1.Base+"/agent-presets"):
+		return []string{presets.Name}
 	case strings.HasPrefix(r.URL.Path, v1.Base+"/system/projections"):
 		return nil
 	}

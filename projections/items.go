@@ -37,6 +37,7 @@ type Task struct {
 	PresetToolsEnabled     *bool    `json:"agent_preset_tools_enabled,omitempty"`   // shown when explicitly false
 	PresetBrowserAllowed   *bool    `json:"agent_preset_browser_allowed,omitempty"` // shown when explicitly false
 	PresetBrowserOrigins   []string `json:"agent_preset_browser_allowed_origins,omitempty"`
+	PresetApproval         string   `json:"agent_preset_approval_policy,omitempty"` // inherit, require, block or allow
 	SystemPromptPolicy     string   `json:"workspace_system_prompt_policy,omitempty"`
 	WorkflowMode           string   `json:"workflow_mode,omitempty"`
 	WorkflowVersion        string   `json:"workflow_version,omitempty"`
@@ -55,6 +56,9 @@ type Task struct {
 	UpdatedAt              string   `json:"updated_at,omitempty" format:"date-time"`
 	StartedAt              string   `json:"started_at,omitempty" format:"date-time"`  // of the first run
 	FinishedAt             string   `json:"finished_at,omitempty" format:"date-time"` // absent while a run is open
+
+	PresetBrowserInteractions *bool  `json:"agent_preset_browser_interactions_allowed,omitempty"` // shown when explicitly false
+	Posture                   string `json:"permission_posture,omitempty"`                        // levels; absent for runtime
 }
 
 // MCPServer is one MCP server of a task; values that are no $NAME reference are redacted.

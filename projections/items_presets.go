@@ -1,5 +1,10 @@
 package projections
 
+import (
+	"hecate/domain/permission"
+	"hecate/domain/task"
+)
+
 // Preset is an item of agent_presets: a work policy.
 type Preset struct {
 	ID                string `json:"id"`
@@ -29,4 +34,17 @@ type Preset struct {
 	BuiltIn   bool   `json:"built_in" doc:"true: part of the program; it cannot be changed or deleted."`
 	CreatedAt string `json:"created_at,omitempty" format:"date-time"`
 	UpdatedAt string `json:"updated_at,omitempty" format:"date-time"`
+}
+
+// Freeze fills in what a task keeps of its work policy, and its posture.
+func (t *Task) Freeze(d task.Definition) {
+	if d.Posture == permission.PostureLevels {
+		t.Posture = d.Posture
+	}
+	p := d.Preset
+	if p == nil {
+		return
+	}
+	t.PresetID, t.PresetApproval, t.PresetBrowserOrigins = p.ID, p.Approval, p.BrowserOrigins
+	t.PresetToolsEnabled, t.PresetBrowserAllowed, t.PresetBrowserInteractions = &p.ToolsEnabled, &p.BrowserAllowed, &p.BrowserInteractions
 }

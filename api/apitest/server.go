@@ -18,6 +18,7 @@ import (
 	"hecate/commands"
 	"hecate/domain/permission"
 	"hecate/eventstore"
+	"hecate/projections/presets"
 	"hecate/projections/readdb"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
@@ -63,7 +64,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}, usage.Model{}}, Logger: log})
+	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}, usage.Model{}, presets.Model{}}, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +77,7 @@ func Start(t testing.TB, o Options) *Server {
 	}
 	s, err := api.New(api.Config{
 		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
-		Usage: usage.NewViews(models, "memory"), Providers: o.Providers,
+		Usage: usage.NewViews(models, "memory"), Presets: presets.NewViews(models), Providers: o.Providers,
 		Host:     v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: "none", PublicURL: o.Public, Backend: "memory", WorkerCount: 2, RunsMax: 8},
 		Patience: o.Patience, Shutdown: o.Shutdown,
 		Log: log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,

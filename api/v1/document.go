@@ -21,6 +21,7 @@ var tags = []*huma.Tag{
 	{Name: "Run details", Description: "What a run did: its steps, and the texts that it made."},
 	{Name: "Approvals", Description: "Questions to a person. A run that asks holds no worker while it waits."},
 	{Name: "Events", Description: "The history as it was recorded, as lists and as server-sent events. Sequences never repeat, so a reader that comes back with its last one misses nothing and sees nothing twice."},
+	{Name: "Work policies", Description: "What an agent may do under a name, with which instructions and on which route. A task that is made from one keeps what it said then."},
 	{Name: "Usage", Description: "What model calls used and cost."},
 	{Name: "Providers", Description: "Whom the server asks for models' answers, and how well they do."},
 	{Name: "System", Description: "The server itself."},
@@ -102,6 +103,8 @@ func operation(p *huma.PathItem, method string) *huma.Operation {
 	switch method {
 	case http.MethodPost:
 		return p.Post
+	case http.MethodPatch:
+		return p.Patch
 	case http.MethodDelete:
 		return p.Delete
 	}

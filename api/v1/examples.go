@@ -24,6 +24,14 @@ var exampleTask = map[string]any{
 	"created_at": "2026-02-03T09:29:58.000000000Z", "updated_at": "2026-02-03T09:29:58.000000000Z",
 }
 
+var examplePreset = map[string]any{
+	"id": "docs_only", "name": "Docs only", "instructions": "Change nothing but Markdown files.", "surface": "hecate_task",
+	"execution_profile": "repo_local", "tools_enabled": true, "writes_allowed": true, "network_allowed": false,
+	"browser_allowed": false, "browser_interactions_allowed": false, "approval_policy": "require",
+	"project_memory_policy": "inherit", "context_source_policy": "inherit", "built_in": false,
+	"created_at": "2026-02-03T09:29:58.000000000Z", "updated_at": "2026-02-03T09:29:58.000000000Z",
+}
+
 var exampleRun = map[string]any{
 	"id": "run_0a1b2c3d4e5f60718293a4b5", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "number": 1, "status": "queued",
 	"orchestrator": "builtin", "model_call_count": 0, "cost_known": true, "started_at": "2026-02-03T09:30:00.000000000Z",

@@ -77,7 +77,11 @@ var fields = map[string]string{
 	"Task.agent_preset_tools_enabled":           "Whether the preset allowed tools.",
 	"Task.agent_preset_browser_allowed":         "Whether the preset allowed the browser.",
 	"Task.agent_preset_browser_allowed_origins": "The origins that the preset allowed the browser.",
+	"Task.agent_preset_approval_policy":         "What the preset said about questions: inherit, require, block or allow.",
 	"Task.workspace_system_prompt_policy":       "exclude if the workspace's own instructions are left out.",
+	"Task.permission_posture":                   "levels if what asks depends on the tool's level; absent if the server's policies say it.",
+
+	"Task.agent_preset_browser_interactions_allowed": "Whether the preset allowed to act on pages in the browser.",
 
 	"MCPServer.name":            "Name of the server, unique in the task.",
 	"MCPServer.command":         "The program of a server that speaks over its standard streams.",

@@ -38,7 +38,7 @@ func asOf(s *run.State, base projections.Run) projections.Run {
 // taskItem is a task without runs.
 func taskItem(ctx context.Context, id string, s task.State) projections.Task {
 	d := s.Definition
-	return projections.Task{
+	out := projections.Task{
 		ID: id, Status: "not_started", Title: d.Title, Prompt: d.Prompt.String(), SystemPrompt: d.SystemPrompt.String(),
 		ExecutionKind: d.ExecutionKind, ExecutionProfile: d.ExecutionProfile, ShellCommand: d.ShellCommand.String(),
 		GitCommand: d.GitCommand.String(), FileOperation: d.FileOperation, FilePath: d.FilePath, FileContent: d.FileContent.String(),
@@ -47,6 +47,8 @@ func taskItem(ctx context.Context, id string, s task.State) projections.Task {
 		RequestedModel: d.Model, RequestedProvider: d.Provider, BudgetMicroUSD: s.BudgetMicroUSD, ProjectID: d.ProjectID,
 		LatestRequestID: request.From(ctx).ID,
 	}
+	out.Freeze(d)
+	return out
 }
 
 // stepItem is a call without a known outcome, after somebody said what came of it.

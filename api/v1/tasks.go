@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"hecate/api/request"
+	"hecate/commands"
 	"hecate/domain/event"
 	"hecate/domain/fault"
 	"hecate/domain/task"
@@ -48,6 +50,8 @@ type taskRequest struct {
 	BudgetMicroUSD   int64  `json:"budget_micros_usd,omitempty" doc:"Ceiling for the cost of a run and the ones that it goes on from, in millionths of a US dollar; 0 for none." minimum:"0"`
 	ProjectID        string `json:"project_id,omitempty" doc:"The project that it belongs to."`
 	WorkflowMode     string `json:"workflow_mode,omitempty" doc:"Reserved; must be empty."`
+	PresetID         string `json:"agent_preset_id,omitempty" doc:"The work policy that it is made from; only for execution_kind agent_loop. The task keeps what the policy says now."`
+	Posture          string `json:"permission_posture,omitempty" doc:"What decides which tool calls ask: the server's policies (runtime, also if empty), or the level of each tool (levels, only for execution_kind agent_loop; a server may forbid it)." enum:"runtime,levels"`
 
 	MCPServers []any `json:"mcp_servers,omitempty" doc:"Reserved; must be empty."`
 }
@@ -69,8 +73,21 @@ func (r taskRequest) definition() (task.Definition, error) {
 		FileOperation: r.FileOperation, FilePath: r.FilePath, FileContent: event.NewText(r.FileContent),
 		WorkspaceMode: r.WorkspaceMode, WorkingDirectory: r.WorkingDirectory, Repo: r.Repo, BaseBranch: r.BaseBranch,
 		AllowedRoot: r.AllowedRoot, ReadOnly: r.ReadOnly, Network: r.Network, TimeoutMS: r.TimeoutMS, Priority: r.Priority,
-		Provider: r.Provider, Model: r.Model, BudgetMicroUSD: r.BudgetMicroUSD,
+		Provider: r.Provider, Model: r.Model, BudgetMicroUSD: r.BudgetMicroUSD, Posture: r.Posture,
 	}, nil
+}
+
+// create records a task, under a work policy if the request names one.
+func (a *API) create(ctx context.Context, r taskRequest) (commands.TaskResult, error) {
+	d, err := r.definition()
+	if err != nil {
+		return commands.TaskResult{}, err
+	}
+	m := request.From(ctx).Meta()
+	if id := strings.TrimSpace(r.PresetID); id != "" {
+		return a.Commands.CreateTaskFrom(ctx, m, id, d)
+	}
+	return a.Commands.CreateTask(ctx, m, d)
 }
 
 type createTaskInput struct {
@@ -125,11 +142,7 @@ func (a *API) registerTasks() {
 }
 
 func (a *API) createTask(ctx context.Context, in *createTaskInput) (*answer[projections.Task], error) {
-	d, err := in.Payload.Value.definition()
-	if err != nil {
-		return nil, err
-	}
-	r, err := a.Commands.CreateTask(ctx, request.From(ctx).Meta(), d)
+	r, err := a.create(ctx, in.Payload.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 	"hecate/api/stream"
 	"hecate/commands"
 	"hecate/domain/clock"
+	"hecate/projections/presets"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
 	"hecate/projections/usage"
@@ -46,6 +47,7 @@ type Config struct {
 	Commands  *commands.Executor
 	Views     *runs.Views
 	Usage     *usage.Views
+	Presets   *presets.Views
 	Models    Models
 	Feed      *feed.Reader
 	Events    *stream.Events
@@ -93,6 +95,7 @@ func Register(h huma.API, c Config) {
 	a.registerApprovals()
 	a.registerRunEvents()
 	a.registerEvents()
+	a.registerPresets()
 	a.registerUsage()
 	a.registerProviders()
 	a.registerSystem()
@@ -151,10 +154,14 @@ func (a *API) fromHere(ctx huma.Context, next func(huma.Context)) {
 	next(ctx)
 }
 
-// ready waits until the read models show a position. It returns false if they take
-// too long; the answer must then come from elsewhere and say so.
-func (a *API) ready(ctx context.Context, position int64) bool {
+// ready waits until the read models show a position: those of tasks and runs if none is
+// named. It returns false if they take too long; the answer must then come from elsewhere
+// and say so.
+func (a *API) ready(ctx context.Context, position int64, models ...string) bool {
+	if len(models) == 0 {
+		models = []string{runs.Name}
+	}
 	ctx, cancel := context.WithTimeout(ctx, a.Patience)
 	defer cancel()
-	return a.Models.WaitFor(ctx, position, runs.Name) == nil
+	return a.Models.WaitFor(ctx, position, models...) == nil
 }

@@ -25,6 +25,7 @@ import (
 	"hecate/commands"
 	"hecate/domain/clock"
 	"hecate/eventstore"
+	"hecate/projections/presets"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
 	costs "hecate/projections/usage"
@@ -110,7 +111,7 @@ func (n *node) open(ctx context.Context) error {
 	if n.stores, err = openStores(ctx, n.config, n.log); err != nil {
 		return err
 	}
-	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}, costs.Model{}}, Logger: n.log})
+	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}, costs.Model{}, presets.Model{}}, Logger: n.log})
 	if err != nil {
 		return err
 	}
@@ -135,7 +136,7 @@ func (n *node) open(ctx context.Context) error {
 	}
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
-		Usage: costs.NewViews(n.models, n.config.Backend), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
+		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
 		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {

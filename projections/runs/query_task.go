@@ -140,6 +140,7 @@ func (q query) showTask(ctx context.Context, t *foundTask) (projections.Task, er
 	it.BudgetMicroUSD, it.ProjectID = d.BudgetMicroUSD, d.ProjectID
 	it.CreatedAt, it.UpdatedAt, it.StartedAt = projections.FormatTime(t.doc.CreatedAt), projections.FormatTime(t.doc.UpdatedAt), projections.FormatTime(t.doc.StartedAt)
 	it.LatestRequestID = t.doc.RequestID
+	it.Freeze(*d)
 	t.showRun()
 	for _, text := range []struct {
 		to   *string
