@@ -45,9 +45,11 @@ type Config struct {
 	Patience  time.Duration // how long an answer waits for the read models; 2 s if zero
 	Shutdown  func()        // asks the process to end and returns at once; nil if no request may
 
-	Token          string   // needed below /hecate/v1, if not empty
-	ListenAddress  string   // host:port; requests for this host are for us
-	AllowedOrigins []string // origins of browsers that may use the API
+	Token          string         // needed below /hecate/v1, if not empty
+	Operators      auth.Operators // whose tokens prove who asks; nil for nobody's
+	Proof          v1.Proof       // when decisions need such a token; ProofAuto if empty
+	ListenAddress  string         // host:port; requests for this host are for us
+	AllowedOrigins []string       // origins of browsers that may use the API
 }
 
 // patience is how long an answer waits for the read models by default. They lag by
@@ -81,12 +83,13 @@ func New(c Config) (*Server, error) {
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
 		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
-		Usage:  c.Usage, Presets: c.Presets, Providers: c.Providers, Host: c.Host, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
+		Usage:  c.Usage, Presets: c.Presets, Providers: c.Providers, Host: c.Host, Proof: c.Proof, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())
 	guard := auth.New(auth.Config{
 		Token: c.Token, Protected: v1.Base, ListenAddress: c.ListenAddress, PublicURL: c.Host.PublicURL, AllowedOrigins: c.AllowedOrigins,
+		Operators: c.Operators,
 	})
 	door := &door{next: route{mux}, guard: guard, models: c.Models, head: c.Store.Head, random: c.Executor.NewSalt, wait: c.Patience, log: c.Log}
 	return &Server{Handler: door, hub: hub, doc: h.OpenAPI()}, nil

@@ -51,8 +51,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	t.Header().Set("X-Content-Type-Options", "nosniff")
 	defer d.recover(t, r, info)
 
-	byToken, refused := d.guard.Check(r)
-	info.Token = byToken
+	actor, refused := d.guard.Check(r)
+	info.Actor = actor
 	if refused == nil && !readable(r) {
 		refused = envelope.New(http.StatusBadRequest, envelope.TypeInvalid, "the path and the query must be UTF-8 without NUL bytes")
 	}

@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"hecate/api"
+	"hecate/api/auth"
 	"hecate/api/stream"
 	v1 "hecate/api/v1"
 	"hecate/commands"
@@ -50,6 +52,9 @@ type Options struct {
 	Log       io.Writer     // the server's log; nowhere if nil
 	Shutdown  func()
 	Providers v1.Providers
+	Operators auth.Operators
+	Proof     v1.Proof // ProofNever if empty
+	Sandbox   string   // none if empty
 }
 
 // Start returns a running server that ends with the test.
@@ -59,6 +64,7 @@ func Start(t testing.TB, o Options) *Server {
 	if o.Log == nil {
 		o.Log = io.Discard
 	}
+	o.Proof, o.Sandbox = cmp.Or(o.Proof, v1.ProofNever), cmp.Or(o.Sandbox, "none")
 	log := slog.New(slog.NewTextHandler(o.Log, nil))
 	db, err := readdb.OpenMemory(t.Context())
 	if err != nil {
@@ -78,8 +84,8 @@ func Start(t testing.TB, o Options) *Server {
 	s, err := api.New(api.Config{
 		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
 		Usage: usage.NewViews(models, "memory"), Presets: presets.NewViews(models), Providers: o.Providers,
-		Host:     v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: "none", PublicURL: o.Public, Backend: "memory", WorkerCount: 2, RunsMax: 8},
-		Patience: o.Patience, Shutdown: o.Shutdown,
+		Host:      v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: o.Sandbox, PublicURL: o.Public, Backend: "memory", WorkerCount: 2, RunsMax: 8},
+		Operators: o.Operators, Proof: o.Proof, Patience: o.Patience, Shutdown: o.Shutdown,
 		Log: log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,
 	})
 	if err != nil {

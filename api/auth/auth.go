@@ -8,7 +8,6 @@ package auth
 
 import (
 	"crypto/sha256"
-	"crypto/subtle"
 	"mime"
 	"net"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 	"strings"
 
 	"hecate/api/envelope"
+	"hecate/eventstore"
 )
 
 // TokenHeader carries the runtime token.
@@ -24,11 +24,12 @@ const TokenHeader = "X-Hecate-Runtime-Token"
 
 // Config says whom to let in.
 type Config struct {
-	Token          string   // needed for everything below Protected, if not empty
-	Protected      string   // path prefix, such as /hecate/v1
-	ListenAddress  string   // host:port; its host is one of ours
-	PublicURL      string   // the URL that clients use, if it is another one
-	AllowedOrigins []string // exact origins of browsers that may use the API
+	Token          string    // needed for everything below Protected, if not empty
+	Protected      string    // path prefix, such as /hecate/v1
+	ListenAddress  string    // host:port; its host is one of ours
+	PublicURL      string    // the URL that clients use, if it is another one
+	AllowedOrigins []string  // exact origins of browsers that may use the API
+	Operators      Operators // who has tokens; nil for nobody
 }
 
 // Guard lets requests in or refuses them.
@@ -39,13 +40,14 @@ type Guard struct {
 	hosts     map[string]bool // names beside the loopback ones
 	anyIP     bool            // bound to all addresses: every address may be ours
 	origins   map[string]bool
+	operators Operators
 }
 
 // New returns the guard for c.
 func New(c Config) *Guard {
 	g := &Guard{
 		token: sha256.Sum256([]byte(c.Token)), hasToken: c.Token != "", protected: strings.TrimSuffix(c.Protected, "/"),
-		hosts: map[string]bool{}, origins: map[string]bool{},
+		hosts: map[string]bool{}, origins: map[string]bool{}, operators: c.Operators,
 	}
 	if host, _, err := net.SplitHostPort(c.ListenAddress); err == nil {
 		if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
@@ -65,27 +67,23 @@ func New(c Config) *Guard {
 	return g
 }
 
-// Check returns nil if the request may go on, and whether it proved itself with
-// the token. It reads the head of the request only.
-func (g *Guard) Check(r *http.Request) (byToken bool, refused *envelope.Error) {
+// Check returns who asks, or why the request may not go on. It reads the head of the
+// request only.
+func (g *Guard) Check(r *http.Request) (eventstore.Actor, *envelope.Error) {
+	var nobody eventstore.Actor
 	switch {
 	case !g.ownHost(r.Host):
-		return false, forbidden("this server does not answer to host " + quote(r.Host) + "; set HECATE_PUBLIC_URL if that is its name")
+		return nobody, forbidden("this server does not answer to host " + quote(r.Host) + "; set HECATE_PUBLIC_URL if that is its name")
 	case !g.allowedOrigin(r):
-		return false, forbidden("origin " + quote(r.Header.Get("Origin")) + " may not use this server; add it to HECATE_ALLOWED_ORIGINS if it should")
+		return nobody, forbidden("origin " + quote(r.Header.Get("Origin")) + " may not use this server; add it to HECATE_ALLOWED_ORIGINS if it should")
 	case g.crossSite(r):
-		return false, forbidden("requests from other sites are refused")
+		return nobody, forbidden("requests from other sites are refused")
 	case browserTyped(r):
-		return false, forbidden("a browser must send its body as application/json")
+		return nobody, forbidden("a browser must send its body as application/json")
+	case !g.guards(r.URL.Path):
+		return nobody, nil
 	}
-	if g.hasToken {
-		given := sha256.Sum256([]byte(r.Header.Get(TokenHeader)))
-		byToken = subtle.ConstantTimeCompare(given[:], g.token[:]) == 1
-	}
-	if g.hasToken && !byToken && g.guards(r.URL.Path) {
-		return false, envelope.New(http.StatusUnauthorized, envelope.TypeUnauthorized, "the "+TokenHeader+" header is missing or wrong")
-	}
-	return byToken, nil
+	return g.actor(r)
 }
 
 func (g *Guard) guards(path string) bool {

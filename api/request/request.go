@@ -14,12 +14,18 @@ import (
 // IDMax bounds a client's own request id, in bytes.
 const IDMax = 128
 
+// The kinds of actor that a request can have.
+const (
+	KindOperator = "operator" // proved who it is, with a token
+	KindClient   = "client"   // whoever reaches the API; its name is a claim, or empty
+)
+
 // Info is one request. TraceID and SpanID are lower-case hexadecimal digits.
 type Info struct {
-	ID      string // the client's own X-Request-Id if it is sane
-	TraceID string // the caller's, joined, or a new one
-	SpanID  string // made for this request
-	Token   bool   // the caller proved itself with the runtime token
+	ID      string           // the client's own X-Request-Id if it is sane
+	TraceID string           // the caller's, joined, or a new one
+	SpanID  string           // made for this request
+	Actor   eventstore.Actor // who asks; the zero value is a client without a name
 
 	CommandID string // of a request that the client named, see CommandID
 }
@@ -43,11 +49,17 @@ func (r Info) Traceparent() string {
 	return "00-" + r.TraceID + "-" + r.SpanID + "-01"
 }
 
-// Meta is what a command records about its request.
+// Verified reports whether the caller proved who it is.
+func (r Info) Verified() bool { return r.Actor.Kind == KindOperator }
+
+// Meta is what a command records about its request. The actor's kind says how much its
+// name is worth: "operator" was proved by a token, that of the operator with this name
+// or, for the name "runtime-token", the one that all clients of the server share;
+// "client" was not, and its name is what the caller said, if anything.
 func (r Info) Meta() commands.Meta {
-	actor := eventstore.Actor{Kind: "operator"}
-	if r.Token {
-		actor.Name = "token"
+	actor := r.Actor
+	if actor.Kind == "" {
+		actor.Kind = KindClient
 	}
 	return commands.Meta{Actor: actor, CommandID: r.CommandID, RequestID: r.ID, Trace: r.Traceparent()}
 }

@@ -53,6 +53,7 @@ type Config struct {
 	Events    *stream.Events
 	Runs      *stream.Runs
 	Host      Host
+	Proof     Proof     // when decisions need a verified operator; ProofAuto if empty
 	Providers Providers // nil if the server asks none
 	Shutdown  func()    // asks the process to end and returns at once; nil if nobody may
 	Clock     clock.Clock
@@ -78,6 +79,7 @@ type Host struct {
 type API struct {
 	Config
 	huma huma.API
+	ends *ends
 }
 
 // Register declares all operations on h.
@@ -85,7 +87,7 @@ func Register(h huma.API, c Config) {
 	if c.Providers == nil {
 		c.Providers = noProviders{}
 	}
-	a := &API{Config: c, huma: h}
+	a := &API{Config: c, huma: h, ends: &ends{log: c.Commands.Store, clock: c.Clock, runs: map[string]time.Time{}}}
 	a.registerTasks()
 	a.registerRuns()
 	a.registerRunsAgain()

@@ -67,6 +67,7 @@ type commandLine struct {
 	Permissions permissionsCommand `cmd:"" group:"decide" help:"Explain what tool calls may do."`
 	Settle      settleCommand      `cmd:"" group:"decide" help:"Say what came of a call whose outcome is unknown."`
 	Serve       serveCommand       `cmd:"" group:"serve" help:"Run the server: API, feeds and workers."`
+	Operators   operatorsCommand   `cmd:"" group:"serve" help:"List who may decide; make an operator, or revoke one."`
 	Stop        stopCommand        `cmd:"" group:"serve" help:"End the server, and wait for its end."`
 	System      systemCommand      `cmd:"" group:"serve" help:"Show how busy the server is."`
 	Projections projectionsCommand `cmd:"" group:"serve" help:"Look at the read models, or build them anew."`

@@ -15,6 +15,8 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	v1 "hecate/api/v1"
+	"hecate/cmd/hecate/internal/operators"
 	"hecate/domain/permission"
 )
 
@@ -25,6 +27,8 @@ type config struct {
 	AllowOpenBind  bool     `env:"HECATE_ALLOW_NON_LOOPBACK_BIND"`
 	AllowedOrigins []string `env:"HECATE_ALLOWED_ORIGINS"`
 	RuntimeToken   string   `env:"HECATE_RUNTIME_TOKEN"`
+	OperatorsFile  string   `env:"HECATE_OPERATORS_FILE"`                            // default: operators.json in the data directory
+	OperatorProof  v1.Proof `env:"HECATE_OPERATOR_TOKEN_REQUIRED" envDefault:"auto"` // when decisions need an operator's token
 	PublicURL      string   `env:"HECATE_PUBLIC_URL"`
 	HostLabel      string   `env:"HECATE_RUNTIME_HOST_LABEL"`
 	DataDir        string   `env:"HECATE_DATA_DIR" envDefault:".data"`
@@ -91,6 +95,9 @@ func readConfig(environ []string) (config, error) {
 	if c.SQLitePath == "" {
 		c.SQLitePath = filepath.Join(c.DataDir, "hecate.db")
 	}
+	if c.OperatorsFile == "" {
+		c.OperatorsFile = filepath.Join(c.DataDir, operators.ListFile)
+	}
 	if c.PostgresURL == "" {
 		c.PostgresURL = c.DatabaseURL
 	}
@@ -147,6 +154,9 @@ func (c *config) check() []error {
 	}
 	if c.RuntimeToken != "" && len(c.RuntimeToken) < tokenMin {
 		add("HECATE_RUNTIME_TOKEN has %d characters; at least %d are needed", len(c.RuntimeToken), tokenMin)
+	}
+	if !c.OperatorProof.Valid() {
+		add("HECATE_OPERATOR_TOKEN_REQUIRED is %q: use auto, always or never", c.OperatorProof)
 	}
 	if c.Sandbox != "auto" && c.Sandbox != "none" {
 		add("HECATE_TASK_SANDBOX is %q: use auto or none", c.Sandbox)

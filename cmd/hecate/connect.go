@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"net/url"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"strings"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/operators"
 	"hecate/cmd/hecate/internal/terminal"
 )
 
@@ -19,6 +21,10 @@ import (
 type serverFlags struct {
 	Server string `env:"HECATE_BASE_URL" placeholder:"URL" help:"Address of the server. Default: the one that runs on this machine."`
 }
+
+// operatorTokenEnv names the operator's token for a server whose data directory is
+// elsewhere, or somebody else's than that directory's.
+const operatorTokenEnv = "HECATE_OPERATOR_TOKEN" //nolint:gosec // the name, not a token
 
 // usualServer is where "hecate serve" listens if nothing else is configured.
 const usualServer = "http://127.0.0.1:8765"
@@ -43,7 +49,7 @@ func (f serverFlags) find(ctx context.Context, a *app) (*client.Client, error) {
 		if _, err := c.Health(ctx); err != nil {
 			return nil, advise(fmt.Errorf("reach the server at %s: %w", f.Server, err), "check --server and HECATE_BASE_URL, or start one: hecate serve")
 		}
-		return c, nil
+		return a.as(c)
 	}
 	for _, base := range a.localServers() {
 		c, err := client.New(base, a.getenv("HECATE_RUNTIME_TOKEN"), nil)
@@ -51,10 +57,38 @@ func (f serverFlags) find(ctx context.Context, a *app) (*client.Client, error) {
 			continue
 		}
 		if _, err := c.Health(ctx); err == nil {
-			return c, nil
+			return a.as(c)
 		}
 	}
 	return nil, nil
+}
+
+// as makes a client ask as an operator: the one whose token is in the environment, else
+// the one whose token stands in the server's data directory, if that is on this machine.
+// A token that was not named goes to nobody else.
+func (a *app) as(c *client.Client) (*client.Client, error) {
+	if token := a.getenv(operatorTokenEnv); token != "" {
+		return c.As(token), nil
+	}
+	for _, r := range a.runningServers() {
+		// A file that a killed server left names an address that may be somebody else's by now.
+		if strings.TrimRight(r.BaseURL, "/") == c.BaseURL() && r.PID > 0 && alive(r.PID) {
+			return a.asOwner(c, r.dir)
+		}
+	}
+	return c, nil
+}
+
+// asOwner makes a client ask as the operator whose token stands in the data directory.
+func (a *app) asOwner(c *client.Client, dir string) (*client.Client, error) {
+	token := a.getenv(operatorTokenEnv)
+	if token == "" {
+		var err error
+		if token, err = operators.ReadToken(filepath.Join(dir, operators.TokenFile)); err != nil && !errors.Is(err, fs.ErrPermission) {
+			return nil, err
+		}
+	}
+	return c.As(token), nil
 }
 
 // withServer does something with the server that was named or that runs. Without one
@@ -118,6 +152,8 @@ func (a *app) localServers() []string {
 type runningServer struct {
 	BaseURL string `json:"base_url"`
 	PID     int    `json:"pid"`
+
+	dir string // the data directory
 }
 
 // runningServers reads what the data directories say. It may be left over from a
@@ -133,6 +169,7 @@ func (a *app) runningServers() []runningServer {
 		// The token goes to whoever is named here, and the file may stand in a
 		// directory that somebody else filled: only this machine is believed.
 		if json.Unmarshal(raw, &running) == nil && isLoopback(running.BaseURL) {
+			running.dir = dir
 			out = append(out, running)
 		}
 	}

@@ -5,9 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"os"
+	"os/user"
 	"path/filepath"
 
+	"hecate/cmd/hecate/internal/operators"
 	"hecate/domain/clock"
 	"hecate/domain/ident"
 )
@@ -36,6 +39,28 @@ func hostID(dir string) (string, error) {
 	}
 	host.ID = ident.New("runtime")
 	return host.ID, writeJSON(path, host)
+}
+
+// openOperators returns the list of operators, after making the first one in a list that
+// does not exist yet.
+func openOperators(c config, log *slog.Logger) (*operators.List, error) {
+	name, token := firstOperator(), filepath.Join(c.DataDir, operators.TokenFile)
+	made, err := operators.First(c.OperatorsFile, token, name, clock.System{}.Now())
+	if err != nil {
+		return nil, fmt.Errorf("make the first operator: %w", err)
+	}
+	if made {
+		log.Info("made the first operator", "name", name, "list", c.OperatorsFile, "token_file", token)
+	}
+	return operators.Open(c.OperatorsFile, log), nil
+}
+
+// firstOperator names the first operator after the user who runs the server.
+func firstOperator() string {
+	if u, err := user.Current(); err == nil && operators.Sane(u.Username) {
+		return u.Username
+	}
+	return "operator"
 }
 
 // writeRuntimeFile tells clients of this machine where the server is.

@@ -42,7 +42,10 @@ func (a *app) startLocal(ctx context.Context, dataDir string, settings map[strin
 		return nil, fmt.Errorf("start a server: %w", err)
 	}
 	s := &localServer{node: node, log: log, lost: make(chan error, 1)}
-	if s.Client, err = client.New(node.BaseURL(), a.getenv("HECATE_RUNTIME_TOKEN"), nil); err != nil {
+	if s.Client, err = client.New(node.BaseURL(), a.getenv("HECATE_RUNTIME_TOKEN"), nil); err == nil {
+		s.Client, err = a.asOwner(s.Client, dataDir)
+	}
+	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	go func() { s.lost <- node.Wait() }() // ends with the node, which close waits for

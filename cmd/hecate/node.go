@@ -108,6 +108,13 @@ func (n *node) open(ctx context.Context) error {
 	if n.lock, err = lockNode(n.config.DataDir); err != nil {
 		return err
 	}
+	known, err := openOperators(n.config, n.log)
+	if err != nil {
+		return err
+	}
+	if n.config.OperatorProof == v1.ProofNever {
+		n.log.Warn("whoever reaches the API may answer approvals, commands of agents as well", "HECATE_OPERATOR_TOKEN_REQUIRED", "never")
+	}
 	if n.stores, err = openStores(ctx, n.config, n.log); err != nil {
 		return err
 	}
@@ -137,7 +144,7 @@ func (n *node) open(ctx context.Context) error {
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
 		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
-		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
+		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: n.config.OperatorProof, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {
 		return err

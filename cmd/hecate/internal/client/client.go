@@ -21,13 +21,15 @@ const (
 	answerTimeout  = 60 * time.Second // for one answer; the feed has its own limits
 	healthTimeout  = 2 * time.Second
 	positionHeader = "Hecate-Position"
+	apiPath        = "/hecate/v1"
 )
 
 // Client calls one server. It is safe for concurrent use.
 type Client struct {
-	base  string
-	token string
-	http  *http.Client
+	base     string
+	token    string
+	operator string // its token, if somebody in particular asks
+	http     *http.Client
 }
 
 // New returns a client of the server at base, such as "http://127.0.0.1:8765".
@@ -43,6 +45,15 @@ func New(base, token string, transport http.RoundTripper) (*Client, error) {
 		base: strings.TrimRight(base, "/"), token: token,
 		http: &http.Client{Transport: transport, CheckRedirect: refuse},
 	}, nil
+}
+
+// As returns a client that proves, with an operator's token, who asks. An empty token
+// proves nothing. It goes to the operations of the API only, so after it is known that
+// a Hecate server answers.
+func (c *Client) As(operatorToken string) *Client {
+	out := *c
+	out.operator = operatorToken
+	return &out
 }
 
 // BaseURL is the address of the server, without a slash at its end.
@@ -100,7 +111,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, data any) 
 			return 0, fmt.Errorf("encode the request: %w", err)
 		}
 	}
-	res, err := c.send(ctx, method, "/hecate/v1"+path, payload, nil)
+	res, err := c.send(ctx, method, apiPath+path, payload, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -137,6 +148,9 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte, hea
 	}
 	if c.token != "" {
 		req.Header.Set("X-Hecate-Runtime-Token", c.token)
+	}
+	if c.operator != "" && strings.HasPrefix(path, apiPath) {
+		req.Header.Set("X-Hecate-Operator-Token", c.operator)
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
