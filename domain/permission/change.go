@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,7 +40,9 @@ func (c Change) Check() error {
 	case !slices.Contains(Lists(), c.List):
 		return fmt.Errorf("there is no list %q; lists are %s", c.List, strings.Join(Lists(), ", "))
 	case !utf8.ValidString(c.Text) || !utf8.ValidString(c.Reason):
-		return fmt.Errorf("the entry is no UTF-8; the file could not hold it")
+		return errors.New("the entry is no UTF-8; the file could not hold it")
+	case c.Text == "":
+		return errors.New("the entry is empty")
 	case len(c.Reason) > reasonMax:
 		return fmt.Errorf("the reason has %d bytes; write at most %d", len(c.Reason), reasonMax)
 	case c.Remove:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -21,11 +22,11 @@ type parsed struct {
 	ok       bool // the file may take the place of what was in force
 }
 
-// lists are the keys that a file may have.
-var lists = []string{
-	permission.ListDeny, permission.ListApprove, permission.ListPromoted,
-	permission.ListHostDeny, permission.ListHostAllow, permission.ListHostPromoted,
-}
+// lists are the keys of entries that a file may have.
+var lists = permission.Lists()
+
+// tables are those that a file may have, besides [[locks]].
+var tables = []string{"permissions", "network", "repetition"}
 
 // listOf is where a source keeps a list.
 func listOf(s *permission.Source, key string) *[]permission.Text {
@@ -50,6 +51,7 @@ func listOf(s *permission.Source, key string) *[]permission.Text {
 type reader struct {
 	path   string
 	parser unstable.Parser
+	lock   *lock // the one that is being read
 	parsed
 }
 
@@ -59,6 +61,7 @@ type reader struct {
 func parse(layer permission.Layer, path string, data []byte, fault string) parsed {
 	r := reader{path: path}
 	r.source, r.ok = permission.Source{Layer: layer, Accepted: layer == permission.LayerUser}, true
+	_, data = cutBOM(data)
 	var all map[string]any
 	err := toml.Unmarshal(data, &all)
 	var syntax *toml.DecodeError
@@ -105,31 +108,44 @@ func (r *reader) document(data []byte) {
 	for r.parser.NextExpression() {
 		switch x := r.parser.Expression(); x.Kind {
 		case unstable.Table, unstable.ArrayTable:
+			r.endLock()
 			table = keyOf(x)
-			if name := strings.Join(table, "."); x.Kind == unstable.ArrayTable || name != "permissions" && name != "network" {
+			switch name := nameOf(table); {
+			case name == "locks" && x.Kind == unstable.ArrayTable:
+				r.beginLock(r.line(x))
+			case x.Kind == unstable.ArrayTable || !slices.Contains(tables, name):
 				r.unknown(name, r.line(x))
 			}
 		case unstable.KeyValue:
-			r.keyValue(table, x)
+			if r.lock != nil {
+				r.lockKey(x)
+			} else {
+				r.keyValue(table, x)
+			}
 		}
 	}
+	r.endLock()
 }
 
 func (r *reader) unknown(key string, line int) {
-	r.report(key, line, "there is no such key; files have deny, approve and promoted in [permissions], and allow, deny and promoted in [network]")
+	r.report(key, line, "there is no such key; files have deny, approve and promoted in [permissions], allow, deny and promoted in [network], name and patterns in [[locks]], and limits in [repetition]")
 }
 
 func (r *reader) keyValue(table []string, x *unstable.Node) {
 	full := append(slices.Clone(table), keyOf(x)...)
-	key, value := strings.Join(full, "."), x.Value()
+	key, value := nameOf(full), x.Value()
 	switch {
 	case slices.Contains(lists, key):
 		r.list(key, r.line(x), value)
-	case value.Kind == unstable.InlineTable && len(full) == 1 && (key == "permissions" || key == "network"):
+	case full[0] == "repetition" && len(full) == 2:
+		r.limit(full[1], r.line(x), value)
+	case key == "locks":
+		r.lockList(r.line(x), value)
+	case value.Kind == unstable.InlineTable && len(full) == 1 && slices.Contains(tables, key):
 		for it := value.Children(); it.Next(); {
 			r.keyValue(full, it.Node())
 		}
-	case len(table) > 0 && table[0] != "permissions" && table[0] != "network":
+	case len(table) > 0 && !slices.Contains(tables, table[0]):
 		// The table was reported.
 	case key == "permissions" || key == "network":
 		r.shutOut(key, r.line(x), "it is not a table; write ["+key+"] on a line of its own")
@@ -163,7 +179,7 @@ func (r *reader) entry(key string, line int, x *unstable.Node) {
 	t := permission.Text{At: r.at(line)}
 	for it := x.Children(); it.Next(); {
 		kv := it.Node()
-		name, value := strings.Join(keyOf(kv), "."), kv.Value()
+		name, value := nameOf(keyOf(kv)), kv.Value()
 		switch {
 		case value.Kind != unstable.String:
 			r.shutOut(key, line, fmt.Sprintf("%s of an entry is not a text", name))
@@ -189,6 +205,17 @@ func (r *reader) line(x *unstable.Node) int {
 		}
 	}
 	return 0
+}
+
+// nameOf is a key as one text. A part with a dot in it is quoted, as in the file.
+func nameOf(parts []string) string {
+	out := slices.Clone(parts)
+	for i, part := range out {
+		if strings.ContainsAny(part, ".\"") {
+			out[i] = strconv.Quote(part)
+		}
+	}
+	return strings.Join(out, ".")
 }
 
 func keyOf(x *unstable.Node) (parts []string) {

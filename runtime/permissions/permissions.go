@@ -1,15 +1,18 @@
-// Package permissions reads the permission files of this machine: the user's
-// ($XDG_CONFIG_HOME/hecate/config.toml) and the project's (.hecate/config.toml in the
-// directory that a task works on, or works on a copy of). What they say is looked up
+// Package permissions reads and edits the permission files of this machine: the user's
+// ($XDG_CONFIG_HOME/hecate/config.toml) and the project's (.hecate/config.toml of the
+// project that a task works on, or works on a copy of). What they say is looked up
 // before every decision, so that an edit counts for runs that are under way.
 //
 // A file that is broken does not open anything: what it said before stays in force,
 // and so does every deny entry of it that can still be read. A project file comes with
-// the project, from whoever wrote that; only its deny entries count.
+// the project, from whoever wrote that; until the user accepts it as it is, it can only
+// make less possible.
 package permissions
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -29,14 +32,18 @@ const sizeMax = 1 << 20
 // userFile is the user's file, relative to its directory.
 const userFile = "config.toml"
 
-// Files is what the permission files say. It is safe for concurrent use.
+// Files is what the permission files say. It is safe for concurrent use, and several
+// processes may have the same files.
 type Files struct {
 	userDir string
 	log     *slog.Logger
 
-	mu    sync.Mutex
-	files map[string]*file // by path; only those that exist
-	ready map[string]ready // by project
+	editing sync.Mutex // held while a file is changed
+
+	mu       sync.Mutex
+	files    map[string]*file // by path; only those that exist
+	ready    map[string]ready // by path of the project's file
+	accepted accepted
 }
 
 // readyMax is how many projects' configurations are kept put together.
@@ -45,6 +52,7 @@ const readyMax = 256
 // ready is a configuration that was put together, and what from.
 type ready struct {
 	user, project *content
+	accepted      bool // the project's file
 	config        permission.Config
 	problems      []permission.Problem
 }
@@ -67,61 +75,89 @@ func (f *Files) Config(dir string) permission.Config { return f.For(Project{Dir:
 // Problems is ProblemsOf a project without a file that a person named.
 func (f *Files) Problems(dir string) []permission.Problem { return f.ProblemsOf(Project{Dir: dir}) }
 
+// userPath is the user's own file; "" if there is no place for one.
+func (f *Files) userPath() string {
+	if !filepath.IsAbs(f.userDir) {
+		return ""
+	}
+	return filepath.Join(f.userDir, userFile)
+}
+
 func (f *Files) current(p Project) ready {
 	project := f.ProjectFile(p)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	var user, proj *content
-	if filepath.IsAbs(f.userDir) {
-		user = f.look(permission.LayerUser, filepath.Join(f.userDir, userFile))
+	var now ready
+	if path := f.userPath(); path != "" {
+		now.user = f.look(permission.LayerUser, path)
 	}
 	if project != "" {
-		proj = f.look(permission.LayerProject, project)
+		now.project = f.look(permission.LayerProject, project)
 	}
-	if user == nil && proj == nil {
+	now.accepted = now.project != nil && (p.named() || f.accepts(project, now.project.digest))
+	if now.user == nil && now.project == nil {
 		delete(f.ready, project)
-		return ready{}
+		return now
 	}
-	if r, ok := f.ready[project]; ok && r.user == user && r.project == proj {
+	if r, ok := f.ready[project]; ok && r.user == now.user && r.project == now.project && r.accepted == now.accepted {
 		return r
 	}
-	r := ready{user: user, project: proj}
 	var sources []permission.Source
-	for _, c := range []*content{user, proj} {
-		if c != nil {
-			sources = append(sources, c.source)
-			r.problems = append(r.problems, c.problems...)
-		}
+	if now.user != nil {
+		sources = append(sources, now.user.source)
+		f.warn(f.userPath(), now.user.as(true))
 	}
+	if now.project != nil {
+		sources = append(sources, now.project.as(now.accepted).source)
+		f.warn(project, now.project.as(now.accepted))
+	}
+	now.problems = append(now.problems, now.user.said()...)
+	now.problems = append(now.problems, now.project.said()...)
 	var problems []permission.Problem
-	r.config, problems = permission.Load(sources...)
-	r.problems = append(r.problems, problems...)
+	now.config, problems = permission.Load(sources...)
+	now.problems = append(now.problems, problems...)
 	if len(f.ready) >= readyMax {
 		clear(f.ready)
 	}
-	f.ready[project] = r
-	return r
+	f.ready[project] = now
+	return now
 }
 
 // file is one file as it was last seen.
 type file struct {
-	data  []byte
-	fault string // why it could not be read, instead of data
-	now   *content
-	good  *content // the last one without a fault that shuts it out; nil if there was none
+	data   []byte
+	fault  string // why it could not be read, instead of data
+	now    *content
+	good   *content // the last one without a fault that shuts it out; nil if there was none
+	warned string   // what was last said about it
 }
 
 // content is what one file has in force. It does not change.
 type content struct {
 	source   permission.Source
 	problems []permission.Problem
+	digest   string // hex SHA-256 of the text; "" if the file is shut out, so that nobody has accepted it
+}
+
+// as is the content of a file that is accepted, or is not.
+func (c *content) as(accepted bool) content {
+	out := *c
+	out.source.Accepted = accepted
+	return out
+}
+
+func (c *content) said() []permission.Problem {
+	if c == nil {
+		return nil
+	}
+	return c.problems
 }
 
 // look reads a file if it is not as it was. nil: there is none. The whole text is
 // compared, because two edits within one tick of the file system's clock look alike.
 func (f *Files) look(layer permission.Layer, path string) *content {
 	data, err := read(path)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+	if missing(err) {
 		delete(f.files, path)
 		return nil
 	}
@@ -139,7 +175,6 @@ func (f *Files) look(layer permission.Layer, path string) *content {
 	}
 	next.take(parse(layer, path, data, fault))
 	f.files[path] = next
-	f.warn(path, next.now)
 	return next.now
 }
 
@@ -148,6 +183,7 @@ func (f *Files) look(layer permission.Layer, path string) *content {
 func (x *file) take(p parsed) {
 	x.now = &content{source: p.source, problems: p.problems}
 	if p.ok {
+		x.now.digest = sum(x.data)
 		x.good = x.now
 		return
 	}
@@ -175,11 +211,30 @@ func join(to, more []permission.Text) []permission.Text {
 	return out
 }
 
-func (f *Files) warn(path string, c *content) {
+// warn says what is wrong with a file, if that was not said of it as it is.
+func (f *Files) warn(path string, c content) {
 	_, problems := permission.Load(c.source)
-	for _, p := range append(append([]permission.Problem(nil), c.problems...), problems...) {
+	problems = append(append([]permission.Problem(nil), c.problems...), problems...)
+	said := fmt.Sprint(c.digest, problems)
+	if x := f.files[path]; x.warned == said {
+		return
+	} else {
+		x.warned = said
+	}
+	for _, p := range problems {
 		f.log.Warn("a permission file has a problem", "file", path, "problem", p.String())
 	}
+}
+
+// sum is the hex SHA-256 of a text.
+func sum(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+// missing reports whether there is no such file.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
 // read returns the text of a regular file that is not too large.
@@ -190,19 +245,24 @@ func read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	data, _, err := readOpen(f)
+	return data, err
+}
+
+func readOpen(f *os.File) ([]byte, fs.FileMode, error) {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is not a regular file; put a text file there")
+		return nil, 0, errors.New("it is not a regular file; put a text file there")
 	}
 	data, err := io.ReadAll(io.LimitReader(f, sizeMax+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case len(data) > sizeMax:
-		return nil, fmt.Errorf("it has more than %d bytes; make it smaller", sizeMax)
+		return nil, 0, fmt.Errorf("it has more than %d bytes; make it smaller", sizeMax)
 	}
-	return data, nil
+	return data, info.Mode().Perm(), nil
 }

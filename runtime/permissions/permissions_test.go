@@ -197,12 +197,12 @@ func TestOddFilesAreRefused(t *testing.T) {
 // What is not known is named with its line, and the rest of the file counts.
 func TestUnknownKeys(t *testing.T) {
 	d := newDesk(t)
-	d.setUser("[permissions]\ndenny = [\"shell\"]\ndeny = [{ pattern = \"exec(rm)\", why = \"x\" }]\napprove = [\"shell(a *)\", \"nonsense\"]\n\n[[locks]]\nname = \"x\"\n")
+	d.setUser("[permissions]\ndenny = [\"shell\"]\ndeny = [{ pattern = \"exec(rm)\", why = \"x\" }]\napprove = [\"shell(a *)\", \"nonsense\"]\n\n[lock]\nname = \"x\"\n")
 	d.want("user permissions.deny exec(rm)", "user permissions.approve shell(a *)")
 	p := d.problems()
 	for _, want := range []string{
 		":2: refused: [permissions.denny] there is no such key; files have", ":3: refused: [permissions.deny] an entry has no \"why\"",
-		":6: refused: [locks] there is no such key", ":4: warning: [permissions.approve]", ":4: refused: [permissions.approve]",
+		":6: refused: [lock] there is no such key", ":4: warning: [permissions.approve]", ":4: refused: [permissions.approve]",
 	} {
 		if !strings.Contains(p, want) {
 			t.Errorf("the problems lack %q:\n%s", want, p)

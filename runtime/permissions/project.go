@@ -1,11 +1,8 @@
 package permissions
 
 import (
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"hecate/domain/permission"
 )
@@ -16,11 +13,14 @@ type Project struct {
 	File string // used instead of the project's own file; absolute; accepted, because a person named it
 }
 
+// named reports whether a person named the file.
+func (p Project) named() bool { return filepath.IsAbs(p.File) }
+
 // ProjectFile is the absolute path of the file that counts for the project, whether it
 // exists or not; "" if there is no project. Links are resolved up to the project's
 // directory, so that one project has one path.
 func (f *Files) ProjectFile(p Project) string {
-	if filepath.IsAbs(p.File) {
+	if p.named() {
 		return filepath.Clean(p.File)
 	}
 	if !filepath.IsAbs(p.Dir) {
@@ -53,5 +53,5 @@ func root(dir string) string {
 // there: reading it says what is wrong.
 func there(path string) bool {
 	_, err := os.Lstat(path)
-	return err == nil || !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR)
+	return !missing(err)
 }

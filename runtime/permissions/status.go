@@ -1,23 +1,43 @@
 package permissions
 
-import "hecate/domain/permission"
+import (
+	"slices"
+
+	"hecate/domain/permission"
+)
 
 // Status is what the files say and how they stand, for a person to look at.
 type Status struct {
 	UserFile    string // absolute; "" if there is no place for one
 	ProjectFile string // absolute; "" if there is no project
+	Named       bool   // a person named the project's file, so nobody needs to accept it
 
 	Exists   bool   // the project's file is there
 	Accepted bool   // its grants are in force
-	Digest   string // hex SHA-256 of its bytes, for Accept; "" if they cannot be read
+	Digest   string // hex SHA-256 of its bytes, for Accept; "" if it cannot be accepted as it is
 
 	Config   permission.Config    // what is in force
 	Waiting  []permission.Entry   // grants of the project's file that count once it is accepted
 	Problems []permission.Problem // of both files
 }
 
-// Status returns how the files stand at this moment.
+// Status returns how the files stand at this moment. Waiting and Digest are of the
+// same text, so that a person who accepts the digest has seen what it grants.
 func (f *Files) Status(p Project) Status {
 	now := f.current(p)
-	return Status{ProjectFile: f.ProjectFile(p), Config: now.config, Problems: now.problems}
+	s := Status{
+		UserFile: f.userPath(), ProjectFile: f.ProjectFile(p), Named: p.named(),
+		Config: now.config, Problems: now.problems,
+	}
+	if now.project == nil {
+		return s
+	}
+	s.Exists, s.Accepted, s.Digest = true, now.accepted, now.project.digest
+	if !now.accepted && s.Digest != "" {
+		accepted, _ := permission.Load(now.project.as(true).source)
+		s.Waiting = slices.DeleteFunc(accepted.Entries, func(e permission.Entry) bool {
+			return e.List == permission.ListDeny || e.List == permission.ListHostDeny
+		})
+	}
+	return s
 }
