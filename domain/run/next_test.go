@@ -9,6 +9,7 @@ import (
 
 	"hecate/domain/event"
 	"hecate/domain/permission"
+	"hecate/domain/permission/repetition"
 	"hecate/domain/run"
 )
 
@@ -35,11 +36,69 @@ func begin(t *rapid.T) *history {
 	h := &history{t: t, s: run.New("run_1"), dispatched: map[string]int{}}
 	h.rules = rules(rapid.SampledFrom([][]permission.Policy{nil, {permission.PolicyShell}, {permission.PolicyAll}}).Draw(t, "policies")...)
 	h.rules.Posture.ReadOnly = rapid.Bool().Draw(t, "read_only")
-	h.add(run.Created{
+	created := run.Created{
 		TaskID: "task_1", Number: 1, Status: run.StatusQueued, ModelCallsMax: 4, BudgetMicroUSD: rapid.SampledFrom([]int64{0, 25}).Draw(t, "budget"),
-		Spec: run.Spec{ExecutionKind: run.KindAgentLoop},
-	}, run.Queued{})
+		Spec: run.Spec{ExecutionKind: run.KindAgentLoop, Posture: rapid.SampledFrom([]string{"", permission.PostureLevels}).Draw(t, "posture")},
+	}
+	if rapid.IntRange(0, 5).Draw(t, "unattended") == 0 {
+		created.Ahead.OnAsk = permission.OnAskRefuse
+	}
+	if rapid.Bool().Draw(t, "guarded") {
+		limits := repetition.Default
+		limits.Reads, limits.Commands, limits.Hard = 1, 1, 2
+		h.rules.Limits = &limits
+		h.rules.Repeat = func(c run.ToolCall) run.Repeat {
+			return run.Repeat{Kind: repetition.KindOf(c.Name, false), Call: c.Name, Result: "same"}
+		}
+	}
+	h.add(created, run.Queued{})
 	return h
+}
+
+// now are the rules as they hold for the run at this moment.
+func (h *history) now() run.Rules {
+	r := h.rules
+	r.Posture = h.s.Posture(r.Posture)
+	return r
+}
+
+// changePolicy is what an operator does while a run goes on.
+func (h *history) changePolicy() {
+	if rapid.IntRange(0, 9).Draw(h.t, "policy_changes") > 0 {
+		return
+	}
+	h.rules.Posture.Policies = rapid.SampledFrom([][]permission.Policy{nil, {permission.PolicyShell}, {permission.PolicyAll}}).Draw(h.t, "policies")
+	deny := rapid.SampledFrom([][]permission.Text{nil, {{Text: "edit"}}, {{Text: "shell"}}}).Draw(h.t, "deny")
+	h.rules.Posture.Config, _ = permission.Load(permission.Source{Layer: permission.LayerUser, Accepted: true, Deny: deny})
+}
+
+// decide answers the question that waits, in one of the ways that there are.
+func (h *history) decide() {
+	asked := *h.s.Approval
+	r := run.Resolution{ApprovalID: asked.ApprovalID, Decision: rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(h.t, "decision"), Digest: asked.Digest}
+	r.Continue = rapid.IntRange(0, 2).Draw(h.t, "go_on") > 0
+	if r.Decision == "approve" || r.Continue {
+		for _, c := range asked.Calls {
+			choice := run.CallChoice{ToolCallID: c.ToolCallID, Decision: "approve"}
+			switch rapid.IntRange(0, 5).Draw(h.t, "call") {
+			case 0:
+				choice.Decision, choice.Note = "deny", "no"
+			case 1:
+				if c.Offer == nil || len(c.Answers) < 4 {
+					continue
+				}
+				choice.Scope = run.ScopeSession
+			default:
+				continue
+			}
+			r.Calls = append(r.Calls, choice)
+		}
+	}
+	p, err := run.Resolve(&h.s, r)
+	if err != nil {
+		h.t.Fatalf("resolve %+v: %v", r, err)
+	}
+	h.add(p...)
 }
 
 func (h *history) add(payloads ...event.Payload) {
@@ -52,16 +111,12 @@ func (h *history) add(payloads ...event.Payload) {
 
 // step does what is next; false when nothing is.
 func (h *history) step() bool {
-	switch e := run.Next(&h.s, h.rules).(type) {
+	h.changePolicy()
+	switch e := run.Next(&h.s, h.now()).(type) {
 	case run.Done:
 		return false
 	case run.Park:
-		decision := rapid.SampledFrom([]string{"approve", "approve", "reject"}).Draw(h.t, "decision")
-		p, err := run.Resolve(&h.s, run.Resolution{ApprovalID: h.s.Approval.ApprovalID, Decision: decision})
-		if err != nil {
-			h.t.Fatalf("resolve: %v", err)
-		}
-		h.add(p...)
+		h.decide()
 	case run.Begin:
 		h.add(run.Started{Resume: e.Resume, WorkspacePath: "/ws"})
 		if !h.s.Seeded {
@@ -81,11 +136,23 @@ func (h *history) step() bool {
 	case run.Refuse:
 		h.add(run.DispatchSettled{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, Outcome: run.OutcomeRefused, ToolError: true})
 	case run.Block:
-		h.add(run.DispatchSettled{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, Outcome: run.OutcomeBlocked, ToolError: true})
+		h.add(run.DispatchSettled{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, Outcome: run.OutcomeBlocked, ToolError: true, Repeat: h.repeat(e.Call)})
+	case run.Decline:
+		h.add(run.DispatchSettled{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, Outcome: run.OutcomeBlocked, ToolError: true, Repeat: h.repeat(e.Call)})
+	case run.Check:
+		h.add(run.ProgressCheckStarted{ToolCallID: e.Call.ID, ToolName: e.Call.Name})
+		h.add(run.ProgressCheckCompleted{
+			ToolCallID: e.Call.ID, Assessment: rapid.SampledFrom([]repetition.Assessment{repetition.Progress, repetition.Loop, repetition.TimedOut}).Draw(h.t, "assessment"),
+			Asked: true, CostKnown: true, CostPicoUSD: 1_000_000,
+		})
+	case run.AbandonCheck:
+		h.add(run.ProgressCheckCompleted{ToolCallID: e.Check.ToolCallID, Assessment: repetition.Unavailable, Asked: true})
 	case run.Dispatch:
-		h.add(run.DispatchIntended{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, StepID: h.s.NextStepID()})
+		h.add(run.DispatchIntended{
+			ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, StepID: h.s.NextStepID(), Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID,
+		})
 		h.dispatched[e.Call.ID]++
-		h.add(run.DispatchSettled{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, Outcome: run.OutcomeCompleted})
+		h.add(run.DispatchSettled{ModelCallIndex: e.Index, ToolCallID: e.Call.ID, Outcome: run.OutcomeCompleted, Repeat: h.repeat(e.Call)})
 	case run.SettleUnknown:
 		h.add(run.DispatchSettled{ModelCallIndex: e.Intent.ModelCallIndex, ToolCallID: e.Intent.ToolCallID, Outcome: run.OutcomeUnknown, ToolError: true})
 	case run.Answer:
@@ -96,6 +163,14 @@ func (h *history) step() bool {
 		h.t.Fatalf("no idea how to do %T", e)
 	}
 	return true
+}
+
+func (h *history) repeat(c run.ToolCall) *run.Repeat {
+	if h.rules.Repeat == nil {
+		return nil
+	}
+	r := h.rules.Repeat(c)
+	return &r
 }
 
 // answer lets the model say something, or fail.
@@ -121,7 +196,7 @@ func (h *history) answer() {
 // expected reads the table of the design off the raw events, without the fold.
 func expected(events []event.Event) []string {
 	var parked, ended, queued bool
-	open, settled, intents := false, map[string]bool{}, map[string]bool{}
+	open, checking, settled, intents := false, false, map[string]bool{}, map[string]bool{}
 	var last *run.ModelResponseRecorded
 	for _, e := range events {
 		switch p := e.Payload.(type) {
@@ -135,6 +210,10 @@ func expected(events []event.Event) []string {
 			open = true
 		case run.ModelCallFailed, run.ModelCallAbandoned:
 			open = false
+		case run.ProgressCheckStarted:
+			checking = true
+		case run.ProgressCheckCompleted:
+			checking = false
 		case run.ModelResponseRecorded:
 			open, last = false, &p
 			settled, intents = map[string]bool{}, map[string]bool{}
@@ -155,6 +234,8 @@ func expected(events []event.Event) []string {
 		return []string{"Begin"}
 	case open:
 		return []string{"Abandon"}
+	case checking:
+		return []string{"AbandonCheck"}
 	}
 	if _, failed := events[len(events)-1].Payload.(run.ModelCallFailed); failed {
 		return []string{"Fail"}
@@ -172,7 +253,7 @@ func expected(events []event.Event) []string {
 	}
 	for _, c := range last.Message.ToolCalls {
 		if !settled[c.ID] {
-			return []string{"Ask", "Dispatch", "Block", "Refuse", "Fail"}
+			return []string{"Ask", "Dispatch", "Block", "Refuse", "Decline", "Check", "Fail"}
 		}
 	}
 	return []string{"CallModel", "Fail"}
@@ -188,7 +269,9 @@ func TestNextFollowsTheTableAtEveryPrefix(t *testing.T) {
 		}
 		for n := 2; n <= len(h.events); n++ {
 			s := run.Fold("run_1", h.events[:n])
-			got := strings.TrimPrefix(fmt.Sprintf("%T", run.Next(&s, h.rules)), "run.")
+			rules := h.rules
+			rules.Posture = s.Posture(rules.Posture)
+			got := strings.TrimPrefix(fmt.Sprintf("%T", run.Next(&s, rules)), "run.")
 			want := expected(h.events[:n])
 			if got == "Warn" && !s.CostKnown && s.BudgetMicroUSD > 0 {
 				continue
