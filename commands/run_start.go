@@ -97,7 +97,8 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.
 	if o.source != nil && o.source.Kind != run.SourceRetry {
 		inherits = takeOver(&created, o)
 	}
-	if g := run.GateBefore(created.Spec, permission.Posture{Policies: x.Policies, ReadOnly: d.ReadOnly}); g != nil {
+	posture := permission.Posture{Policies: x.Policies, ReadOnly: d.ReadOnly, ToolsOff: d.Preset != nil && !d.Preset.ToolsEnabled}
+	if g := run.GateBefore(created.Spec, posture); g != nil {
 		created.Status = run.StatusAwaitingApproval
 		first := append([]event.Payload{created}, inherits...)
 		s := run.Fold(opened.RunID, x.now(0, first...))
