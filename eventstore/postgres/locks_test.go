@@ -138,6 +138,30 @@ func TestLocksJudgeInTurn(t *testing.T) {
 	}
 }
 
+// Leases end while a run gives its locks back, and each meets the rows in another order.
+func TestDropLocksInTurn(t *testing.T) {
+	url := pgtest.URL(t)
+	s := mustOpen(t, url)
+	ctx, stop := context.WithTimeout(t.Context(), patience)
+	defer stop()
+	mustRegister(t, s, "w1", "w2")
+	mustTake(t, s, "w1", mine, "a")
+	mustTake(t, s, "w2", mine, "b")
+	tx := behindTx(t, url, takeLogLock+`; SELECT hecate_release('w2')`)
+	dropped := make(chan error, 1)
+	go func() { dropped <- s.DropRunLocks(ctx, mine.Run) }()
+	awaitWaiting(ctx, t, url, 1)
+	if _, err := tx.Exec(ctx, `SELECT hecate_release('w1')`); err != nil {
+		t.Error(err)
+	}
+	if err := tx.Commit(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-dropped; err != nil {
+		t.Error(err)
+	}
+}
+
 // The answer to a take is lost, or the call arrives late. The holder gives back what it
 // may have, and nothing is taken behind its back.
 func TestLostTake(t *testing.T) {

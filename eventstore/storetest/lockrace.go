@@ -31,7 +31,7 @@ func storesOf(t *testing.T, l Log) []eventstore.Store {
 // what it wants in the end, and nobody has anything at the same time as another run.
 func testLockRace(t *testing.T, l Log) {
 	stores := storesOf(t, l)
-	const runs, rounds = 6, 6
+	const runs, rounds = 6, 24
 	var owner [len(raceLocks)]atomic.Int64 // run number, from 1
 	g, ctx := errgroup.WithContext(withPatience(t))
 	for run := range runs {
