@@ -61,6 +61,7 @@ type commandLine struct {
 	Usage       usageCommand       `cmd:"" group:"look" help:"Sum up what model calls cost, or list them."`
 	Providers   providersCommand   `cmd:"" group:"look" help:"Show how the model providers stand."`
 	Provider    providerCommand    `cmd:"" group:"look" help:"Check a model provider."`
+	Presets     presetsCommand     `cmd:"" group:"look" help:"List the work policies, or show one."`
 	Approvals   approvalsCommand   `cmd:"" group:"decide" help:"Show what waits for a person, with every call in full."`
 	Approve     approveCommand     `cmd:"" group:"decide" help:"Allow what an approval asks for."`
 	Reject      rejectCommand      `cmd:"" group:"decide" help:"Refuse what an approval asks for; ends the run."`

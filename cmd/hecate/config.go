@@ -58,7 +58,8 @@ type config struct {
 	ShellAllowPrivateIPs bool          `env:"HECATE_TASK_SHELL_ALLOW_PRIVATE_IPS"`
 	ShellAllowedHosts    []string      `env:"HECATE_TASK_SHELL_ALLOWED_HOSTS"`
 	TempDir              string        `env:"TMPDIR" envDefault:"/tmp"`
-	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"` // auto: the wrapper that works here; none: no wrapper
+	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"`         // auto: the wrapper that works here; none: no wrapper
+	Levels               string        `env:"HECATE_TASK_LEVELS_POSTURE" envDefault:"allow"` // forbid: no task may ask by levels
 
 	Policies []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
 	environ  map[string]string
@@ -160,6 +161,9 @@ func (c *config) check() []error {
 	}
 	if c.Sandbox != "auto" && c.Sandbox != "none" {
 		add("HECATE_TASK_SANDBOX is %q: use auto or none", c.Sandbox)
+	}
+	if c.Levels != "allow" && c.Levels != "forbid" {
+		add("HECATE_TASK_LEVELS_POSTURE is %q: use allow or forbid", c.Levels)
 	}
 	switch c.Backend {
 	case "memory", "sqlite":

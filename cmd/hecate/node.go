@@ -124,7 +124,7 @@ func (n *node) open(ctx context.Context) error {
 	}
 	executor := &commands.Executor{
 		Store: n.stores.log, Clock: clock.System{}, NewID: newEventID, NewSalt: newSalt,
-		Policies: n.config.Policies, ModelCallsMax: n.config.ModelCallsMax,
+		Policies: n.config.Policies, ModelCallsMax: n.config.ModelCallsMax, LevelsForbidden: n.config.Levels == "forbid",
 	}
 	settings, err := toolSettings(n.config)
 	if err != nil {
