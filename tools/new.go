@@ -70,6 +70,9 @@ func argumentsOf(t reflect.Type) []argument {
 	var out []argument
 	for i := range t.NumField() {
 		f := t.Field(i)
+		if !f.IsExported() { // what Check makes of the others
+			continue
+		}
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		a := argument{index: i, name: name, def: f.Tag.Get("default"), min: number(f, "minimum"), max: number(f, "maximum")}
 		if list := f.Tag.Get("enum"); list != "" {

@@ -47,6 +47,23 @@ var (
 	}
 )
 
+// invocation is what a command tool starts.
+type invocation struct {
+	dir   string // as the model wrote it
+	argv  []string
+	set   []string                   // NAME=VALUE for the command alone
+	check func(sandbox.Policy) error // the static checks; an error keeps it from starting
+}
+
+// invocation is the shell that runs the command.
+func (k commandKind) invocation(in commandIn) invocation {
+	script := k.prefix + in.Command
+	return invocation{
+		dir: in.WorkingDirectory, argv: []string{"sh", "-lc", script},
+		check: func(p sandbox.Policy) error { return sandbox.Check(script, p) },
+	}
+}
+
 // commandFacts makes the Facts of a command tool.
 func commandFacts(kind commandKind) func(tools.Place, commandIn) permission.Facts {
 	return func(at tools.Place, in commandIn) permission.Facts {
@@ -68,7 +85,7 @@ func requireCommand(tool, what string) func(*commandIn) error {
 type execution struct {
 	env      *tools.Env
 	kind     commandKind
-	in       commandIn
+	call     invocation
 	dir      string // absolute
 	res      process.Result
 	denied   bool // by policy
@@ -84,9 +101,9 @@ var (
 )
 
 // runCommand checks and runs a command. sink, if not nil, is handed the output.
-func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in commandIn, keep bool, sink func(string, []byte) error) *execution {
-	x := &execution{env: env, kind: kind, in: in, dir: commandDir(env, in), keep: keep}
-	argv, err := x.prepare()
+func runCommand(ctx context.Context, env *tools.Env, kind commandKind, call invocation, keep bool, sink func(string, []byte) error) *execution {
+	x := &execution{env: env, kind: kind, call: call, dir: commandDir(env, call.dir), keep: keep}
+	argv, set, err := x.prepare()
 	if err != nil {
 		x.denied = errors.As(err, new(*sandbox.Denied))
 		x.res = process.Result{ExitCode: -1, Err: err}
@@ -94,7 +111,7 @@ func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in comman
 	}
 	x.started = true
 	x.res = process.Run(ctx, process.Command{
-		Argv: argv, Dir: x.dir, Timeout: env.CommandTimeout(), OutputMax: env.Settings.OutputMaxBytes, Lease: env.Settings.Lease,
+		Argv: argv, Set: set, Dir: x.dir, Timeout: env.CommandTimeout(), OutputMax: env.Settings.OutputMaxBytes, Lease: env.Settings.Lease,
 		Output: func(stream string, data []byte) error {
 			x.gather(stream, data)
 			if sink == nil {
@@ -113,35 +130,37 @@ func runCommand(ctx context.Context, env *tools.Env, kind commandKind, in comman
 }
 
 // commandDir is the directory a command is meant to run in, whether it may or not.
-func commandDir(env *tools.Env, in commandIn) string {
-	if filepath.IsAbs(in.WorkingDirectory) {
-		return filepath.Clean(in.WorkingDirectory)
+func commandDir(env *tools.Env, dir string) string {
+	if filepath.IsAbs(dir) {
+		return filepath.Clean(dir)
 	}
-	return filepath.Join(env.RootPath, in.WorkingDirectory)
+	return filepath.Join(env.RootPath, dir)
 }
 
-func (x *execution) argv() []string { return []string{"sh", "-lc", x.kind.prefix + x.in.Command} }
-
-// prepare makes the static checks and returns what is really started.
-func (x *execution) prepare() ([]string, error) {
-	rel, err := rootfs.Dir(x.env.Root, x.env.RootPath, x.in.WorkingDirectory)
+// prepare makes the static checks and returns what is really started, and the variables
+// that it is started with beside those of every command.
+func (x *execution) prepare() (argv, set []string, err error) {
+	rel, err := rootfs.Dir(x.env.Root, x.env.RootPath, x.call.dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	x.dir = filepath.Join(x.env.RootPath, rel)
-	err = sandbox.Check(x.kind.prefix+x.in.Command, sandbox.Policy{
+	err = x.call.check(sandbox.Policy{
 		ReadOnly: x.env.ReadOnly, Network: x.env.Network,
 		AllowPrivateIPs: x.env.Settings.ShellAllowPrivateIPs, AllowedHosts: x.env.Settings.ShellAllowedHosts,
 	})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	if err := findProgram(x.dir, x.call.argv[0]); err != nil {
+		return nil, nil, err
 	}
 	if x.env.Settings.Wrapper != sandbox.WrapperBwrap {
-		return x.argv(), nil
+		return x.call.argv, x.call.set, nil
 	}
-	return sandbox.Wrap(x.env.Settings.WrapperPath, x.argv(), sandbox.Confine{
-		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden, Cache: x.env.CacheDir,
-	}), nil
+	return sandbox.Wrap(x.env.Settings.WrapperPath, x.call.argv, sandbox.Confine{
+		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden, Cache: x.env.CacheDir, Set: x.call.set,
+	}), nil, nil
 }
 
 func (x *execution) gather(stream string, data []byte) {

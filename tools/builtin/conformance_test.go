@@ -10,6 +10,11 @@ import (
 // examples are arguments that each tool accepts, and which of them are paths.
 var examples = map[string]tooltest.Case{
 	"shell_exec":    {Args: args{"command": "echo x", "working_directory": "."}, Paths: []string{"working_directory"}},
+	"exec":          {Args: args{"program": "echo", "args": []string{"x"}, "env": args{"A": "b"}, "working_directory": "."}, Paths: []string{"working_directory"}},
+	"stat":          {Args: args{"path": "."}, Paths: []string{"path"}, Links: true},
+	"blame":         {Args: args{"path": "f", "start_line": 1, "end_line": 2}, Paths: []string{"path"}},
+	"web_fetch":     {Args: args{"url": "http://127.0.0.1:1/x", "max_bytes": 10}},
+	"config_edit":   {Args: args{"file": "user", "list": "permissions.deny", "entry": "exec(x) args(*)", "reason": "why", "remove": false}},
 	"git_exec":      {Args: args{"command": "--version", "working_directory": "."}, Paths: []string{"working_directory"}},
 	"shell":         {Args: args{"command": "echo x", "working_directory": "."}, Paths: []string{"working_directory"}},
 	"git":           {Args: args{"command": "--version", "working_directory": "."}, Paths: []string{"working_directory"}},
@@ -46,8 +51,8 @@ func TestEveryToolConforms(t *testing.T) {
 // The order of the catalogue is the order in which models see the tools.
 func TestCatalogue(t *testing.T) {
 	order := []string{
-		"shell_exec", "git_exec", "file_write", "file_edit", "read_file", "grep", "glob", "artifact_read", "list_dir",
-		"git_status", "git_diff", "apply_patch",
+		"exec", "shell_exec", "git_exec", "file_write", "file_edit", "read_file", "grep", "glob", "artifact_read", "list_dir", "stat",
+		"git_status", "git_diff", "blame", "apply_patch", "web_fetch", "config_edit",
 	}
 	at := 0
 	for _, x := range builtin.All() {

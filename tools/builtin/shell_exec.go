@@ -14,7 +14,8 @@ import (
 var shellExec = tools.New(tools.Spec[commandIn]{
 	Name: "shell_exec",
 	Summary: "Run a command with sh in the workspace and return its status, output and errors. " +
-		"Everything it starts ends with it: nothing can be left running in the background.",
+		"For a single program use exec instead, which needs no quoting and can be approved once for all its arguments; this is for pipes, " +
+		"redirections, globs and chains. Everything it starts ends with it: nothing can be left running in the background.",
 	Check:  requireCommand("shell_exec", "shell"),
 	Input:  commandIn.input,
 	Line:   withheld("shell_exec"),
@@ -47,25 +48,33 @@ func withheld(tool string) func(commandIn) (string, bool) {
 }
 
 func shellBegins(env *tools.Env, in commandIn) []event.Payload {
+	return commandBegins(env, in.WorkingDirectory, run.ShellCommand{
+		Argv: []string{"sh", "-lc", tools.Shown(in.Command)}, Command: event.NewText(in.Command), EnvKeys: []string{"PATH", "HOME"},
+	})
+}
+
+// commandBegins are the events before a command with live output is started in dir; c
+// says what that is.
+func commandBegins(env *tools.Env, dir string, c run.ShellCommand) []event.Payload {
 	p := run.ShellPosture{
 		ToolCallID: env.ToolCallID, ToolName: env.ToolName, Kind: "shell", Wrapper: wrapperKind(env),
 		Network: env.Network, ReadOnly: env.ReadOnly, OutputLimitBytes: env.Settings.OutputMaxBytes,
 	}
-	dir, ms := tools.Shown(commandDir(env, in)), env.CommandTimeout().Milliseconds()
-	return []event.Payload{
-		run.ToolInvoked{ShellPosture: p},
-		run.ToolStarted{ShellPosture: p},
-		run.ShellCommand{
-			ShellPosture: p, Argv: []string{"sh", "-lc", tools.Shown(in.Command)}, Command: event.NewText(in.Command), Dir: dir,
-			EnvKeys: []string{"PATH", "HOME"}, SandboxLayer: wrapperKind(env), TimeoutMS: ms, WorkingDirectory: dir, ToolTimeoutMS: ms,
-			StepID: env.StepID, StdoutArtifactID: env.ArtifactID(process.Stdout), StderrArtifactID: env.ArtifactID(process.Stderr),
-		},
-	}
+	c.ShellPosture, c.StepID, c.SandboxLayer = p, env.StepID, p.Wrapper
+	c.Dir, c.TimeoutMS = tools.Shown(commandDir(env, dir)), env.CommandTimeout().Milliseconds()
+	c.WorkingDirectory, c.ToolTimeoutMS = c.Dir, c.TimeoutMS
+	c.StdoutArtifactID, c.StderrArtifactID = env.ArtifactID(process.Stdout), env.ArtifactID(process.Stderr)
+	return []event.Payload{run.ToolInvoked{ShellPosture: p}, run.ToolStarted{ShellPosture: p}, c}
 }
 
 func runShell(ctx context.Context, env *tools.Env, in commandIn, direct bool) tools.Result {
+	return runLive(ctx, env, shellKind, shellKind.invocation(in), direct)
+}
+
+// runLive runs a command whose output becomes events while it runs.
+func runLive(ctx context.Context, env *tools.Env, kind commandKind, call invocation, direct bool) tools.Result {
 	rec := newRecorder(ctx, env)
-	x := runCommand(ctx, env, shellKind, in, false, rec.write)
+	x := runCommand(ctx, env, kind, call, false, rec.write)
 	r := x.result(direct)
 	r.Facts = append(rec.finish(), x.ends()...)
 	return r

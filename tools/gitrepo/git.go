@@ -57,6 +57,11 @@ var safe = []string{
 
 // run runs one reading git command in dir.
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
+	return feed(ctx, dir, nil, args...)
+}
+
+// feed is run with input.
+func feed(ctx context.Context, dir string, input []byte, args ...string) ([]byte, error) {
 	ctx, stop := context.WithTimeout(ctx, timeMax)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "git", append(append([]string{}, safe...), args...)...)
@@ -66,7 +71,9 @@ func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
 		"GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C",
 		// Missing content of a partial clone is not fetched; older gits know only the second way to say so.
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
-	cmd.WaitDelay = time.Second
+	if cmd.WaitDelay = time.Second; input != nil {
+		cmd.Stdin = bytes.NewReader(input)
+	}
 	var out limited
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr

@@ -1,6 +1,12 @@
 package process
 
-import "os"
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+)
 
 // passed are the variables of the server that its commands see. Everything else,
 // keys of providers above all, stays out.
@@ -19,4 +25,26 @@ func Environ() []string {
 		}
 	}
 	return out
+}
+
+// LookPath finds the file of a program as a command in dir would: by its path, or in
+// this process's PATH.
+func LookPath(dir, name string) (string, error) {
+	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	return exec.LookPath(name)
+}
+
+// overridden is env with the variables of set in place of those of the same name.
+func overridden(env, set []string) []string {
+	out := slices.DeleteFunc(slices.Clone(env), func(e string) bool {
+		return slices.ContainsFunc(set, func(s string) bool { return nameOf(s) == nameOf(e) })
+	})
+	return append(out, set...)
+}
+
+func nameOf(variable string) string {
+	name, _, _ := strings.Cut(variable, "=")
+	return name
 }

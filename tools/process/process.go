@@ -39,9 +39,10 @@ const (
 
 // Command is what to run.
 type Command struct {
-	Argv      []string
+	Argv      []string      // a program with a slash in its name is looked for below Dir
 	Dir       string        // absolute
 	Env       []string      // nil: Environ()
+	Set       []string      // NAME=VALUE of this command alone, instead of those of Env; its supervisor does not heed them
 	Timeout   time.Duration // 0: none
 	Lease     *Lease        // nil: none
 	OutputMax int64         // bytes of stdout and stderr together; 0: no limit

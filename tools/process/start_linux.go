@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"errors"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +48,7 @@ func start(c Command, writers [2]*os.File) (child, error) {
 	if !prepared.Load() {
 		return nil, errors.New("process.SuperviseIfAsked was not called when the program began")
 	}
-	path, err := exec.LookPath(c.Argv[0])
+	path, err := LookPath(c.Dir, c.Argv[0])
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func start(c Command, writers [2]*os.File) (child, error) {
 	}
 	defer control.Close()
 	s.supervisor, err = os.StartProcess(self(), append([]string{supervisorName, path}, c.Argv...), &os.ProcAttr{
-		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env), Files: []*os.File{null, writers[0], writers[1], control, statusW},
+		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env, carried(c.Set)), Files: []*os.File{null, writers[0], writers[1], control, statusW},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

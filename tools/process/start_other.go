@@ -23,7 +23,7 @@ type grouped struct {
 // start starts c in a session of its own, with the writers as its stdout and stderr.
 func start(c Command, writers [2]*os.File) (child, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
-	cmd.Dir, cmd.Env = c.Dir, c.Env
+	cmd.Dir, cmd.Env = c.Dir, overridden(c.Env, c.Set)
 	cmd.Stdout, cmd.Stderr = writers[0], writers[1]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

@@ -83,7 +83,7 @@ func supervise(path string, argv []string) int {
 		return report("late %d", 0)
 	}
 	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
-		Env: os.Environ()[len(supervisorEnv):], Files: []uintptr{0, 1, 2},
+		Env: commandEnv(os.Environ()[len(supervisorEnv):]), Files: []uintptr{0, 1, 2},
 		// The session is the supervisor's own, so that the server knows its number.
 		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
 	})

@@ -35,6 +35,18 @@ func Check(command string, p Policy) error {
 	return c.verdict()
 }
 
+// CheckArgv looks at a program with its arguments, which no shell parses, as Check does.
+func CheckArgv(argv []string, p Policy) error {
+	c := &checker{policy: p}
+	words := make([]word, len(argv))
+	for i, a := range argv {
+		words[i] = word{text: a, static: true}
+		c.urls(a)
+	}
+	c.program(words, 0)
+	return c.verdict()
+}
+
 // checker gathers what a command does.
 type checker struct {
 	policy   Policy
@@ -144,9 +156,11 @@ func (c *checker) heredoc(s *syntax.Stmt, depth int) {
 	}
 }
 
-// call judges one command with its arguments.
-func (c *checker) call(args []word, depth int) {
-	args = skipAssignments(args)
+// call judges one command of a shell.
+func (c *checker) call(args []word, depth int) { c.program(skipAssignments(args), depth) }
+
+// program judges one program with its arguments.
+func (c *checker) program(args []word, depth int) {
 	if len(args) == 0 {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"time"
 )
@@ -46,6 +47,7 @@ type Confine struct {
 	Network  bool     // without it there is only a loopback of its own
 	Hidden   []string // directories that look empty, such as the server's data
 	Cache    string   // a directory for caches of build tools, which can be written; "" for none
+	Set      []string // NAME=VALUE for the command alone: in bwrap's own environment they could change what bwrap does
 }
 
 // Wrap returns argv run by bwrap at path: all else read-only, /tmp private and
@@ -58,6 +60,10 @@ func Wrap(path string, argv []string, c Confine) []string {
 		if info, err := os.Stat(dir); err == nil && info.IsDir() {
 			out = append(out, "--tmpfs", dir)
 		}
+	}
+	for _, s := range c.Set {
+		name, value, _ := strings.Cut(s, "=")
+		out = append(out, "--setenv", name, value) // before those of ours, which count
 	}
 	bind := "--bind"
 	if c.ReadOnly {

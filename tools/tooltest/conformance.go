@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,8 @@ type Case struct {
 	Args map[string]any
 	// Paths names the arguments that hold a path.
 	Paths []string
+	// Links says that a link is looked at itself, so that one which leads out is no way out.
+	Links bool
 }
 
 const (
@@ -78,7 +81,7 @@ func checkSchema(t *testing.T, c Case) {
 func checkArguments(t *testing.T, c Case) {
 	bad := []string{"[]", `"x"`, "1", "{", `{"a":1,"a":2}`, `{"a":1}{}`}
 	for name := range c.Args {
-		bad = append(bad, `{"`+name+`":{"is":"an object"}}`)
+		bad = append(bad, `{"`+name+`":{"is":{"an":"object"}}}`)
 	}
 	want := "invalid arguments for " + c.Tool.Name + ": "
 	for _, args := range bad {
@@ -239,7 +242,7 @@ func checkPath(t *testing.T, c Case, name string) {
 		args[name] = path
 		r := w.Call(c.Tool, args)
 		checkResult(t, r)
-		if !r.Error {
+		if !r.Error && !(c.Links && slices.Contains([]string{"out", "secret", "dangling"}, path)) {
 			t.Errorf("%q was accepted: %.200s", path, r.Text)
 		}
 		if strings.Contains(r.Text, "TOP SECRET") {
