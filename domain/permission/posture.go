@@ -89,7 +89,10 @@ func (p Posture) name() string {
 
 // Offered reports whether the tool stands in the catalogue that the model sees.
 func (p Posture) Offered(tool string) bool {
-	if p.ReadOnly && slices.Contains(removedWhenReadOnly, tool) {
+	switch {
+	case p.ReadOnly && slices.Contains(removedWhenReadOnly, tool):
+		return false
+	case tool == "config_edit" && !p.Attended: // it asks each time, and nobody would answer soon
 		return false
 	}
 	return p.frozenLimit(Call{Tool: tool}) == nil

@@ -271,6 +271,8 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 		Emit:     a.emit,
 		Artifact: a.findArtifact,
 		Denied:   a.denied(),
+
+		EditConfig: a.editConfig(c),
 	}
 }
 

@@ -34,11 +34,8 @@ func (a *attempt) applyChange(c permission.Change) (run.PermissionChanged, error
 	return out, nil
 }
 
-// editConfig makes the change of a config_edit call; nil where nobody watches the run.
+// editConfig makes the change of a config_edit call.
 func (a *attempt) editConfig(c run.ToolCall) func(context.Context, permission.Change) (string, error) {
-	if !a.s.Ahead.Attended {
-		return nil
-	}
 	return func(_ context.Context, change permission.Change) (string, error) {
 		changed, err := a.applyChange(change)
 		changed.ToolCallID = c.ID
