@@ -21,7 +21,7 @@ const acceptedFile = "accepted.json"
 // texts of one file are accepted only while one takes the place of the other.
 type accepted struct {
 	data   []byte // as it was last seen
-	fault  string
+	failed string // why it could not be read, instead of data
 	Digest map[string][]string `json:"files"` // path → hex SHA-256 of texts
 }
 
@@ -31,20 +31,22 @@ func (f *Files) accepts(path, digest string) bool {
 	if !filepath.IsAbs(f.userDir) || digest == "" {
 		return false
 	}
-	data, err := read(filepath.Join(f.userDir, acceptedFile))
-	fault := ""
+	file := filepath.Join(f.userDir, acceptedFile)
+	data, err := read(file)
+	failed := ""
 	if err != nil && !missing(err) {
-		fault = err.Error()
+		failed = err.Error()
 	}
-	if fault != f.accepted.fault || !bytes.Equal(data, f.accepted.data) {
+	if failed != f.accepted.failed || !bytes.Equal(data, f.accepted.data) {
 		next, err := readAccepted(data)
-		if err != nil {
-			fault = err.Error()
-		}
-		if next.data, next.fault = data, fault; fault != "" {
-			f.log.Warn("it cannot be read which project files are accepted, so none is", "file", filepath.Join(f.userDir, acceptedFile), "error", fault)
-		}
+		next.data, next.failed = data, failed
 		f.accepted = next
+		if err != nil {
+			failed = err.Error()
+		}
+		if failed != "" {
+			f.log.Warn("it cannot be read which project files are accepted, so none is", "file", file, "error", failed)
+		}
 	}
 	return slices.Contains(f.accepted.Digest[path], digest)
 }

@@ -216,11 +216,11 @@ func (f *Files) warn(path string, c content) {
 	_, problems := permission.Load(c.source)
 	problems = append(append([]permission.Problem(nil), c.problems...), problems...)
 	said := fmt.Sprint(c.digest, problems)
-	if x := f.files[path]; x.warned == said {
+	x := f.files[path]
+	if x.warned == said {
 		return
-	} else {
-		x.warned = said
 	}
+	x.warned = said
 	for _, p := range problems {
 		f.log.Warn("a permission file has a problem", "file", path, "problem", p.String())
 	}

@@ -45,16 +45,14 @@ func (p place) withEntry(entry string) (out [][]byte) {
 		last = p.entries[n-1]
 	}
 	if line := lineStart(p.body, bracket); line > last.to && first(p.body, bracket) {
-		head, tail := "", ""
+		head, tail := "", ","
 		in := indent(p.body, bracket) + indentation
 		if len(p.entries) > 0 {
 			if first(p.body, last.from) {
 				in = indent(p.body, last.from)
 			}
-			if p.body[skip(p.body, last.to)] == ',' {
-				tail = ","
-			} else {
-				head = ","
+			if p.body[skip(p.body, last.to)] != ',' {
+				head, tail = ",", ""
 			}
 		}
 		out = append(out, p.put(span{last.to, line}, head+string(p.body[last.to:line])+in+entry+tail+lineEnd(p.body)))
