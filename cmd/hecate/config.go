@@ -55,6 +55,9 @@ type config struct {
 	OutputMaxBytes       int64         `env:"HECATE_TASK_MAX_OUTPUT_BYTES" envDefault:"4194304"`
 	ModelCallsMax        int64         `env:"HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS" envDefault:"8"`
 	SystemPrompt         string        `env:"HECATE_TASK_AGENT_SYSTEM_PROMPT"`
+	CheckProvider        string        `env:"HECATE_TASK_PROGRESS_CHECK_PROVIDER"` // of the model that looks at repeated calls; with no model: the run's own
+	CheckModel           string        `env:"HECATE_TASK_PROGRESS_CHECK_MODEL"`
+	CheckTimeout         time.Duration `env:"HECATE_TASK_PROGRESS_CHECK_TIMEOUT" envDefault:"20s"`
 	ShellAllowPrivateIPs bool          `env:"HECATE_TASK_SHELL_ALLOW_PRIVATE_IPS"`
 	ShellAllowedHosts    []string      `env:"HECATE_TASK_SHELL_ALLOWED_HOSTS"`
 	TempDir              string        `env:"TMPDIR" envDefault:"/tmp"`
@@ -147,6 +150,12 @@ func (c *config) check() []error {
 	}
 	if c.RunsMax < 0 || c.OutputTokensMax < 0 || c.ShutdownMax < 0 || c.Reconcile < 0 {
 		add("HECATE_TASK_MAX_CONCURRENT, HECATE_TASK_MAX_OUTPUT_TOKENS, HECATE_TASK_RECONCILE_INTERVAL and HECATE_SHUTDOWN_TIMEOUT must not be negative")
+	}
+	if (c.CheckProvider == "") != (c.CheckModel == "") {
+		add("HECATE_TASK_PROGRESS_CHECK_PROVIDER and HECATE_TASK_PROGRESS_CHECK_MODEL go together: set both, or neither to ask the run's own model")
+	}
+	if c.CheckTimeout <= 0 {
+		add("HECATE_TASK_PROGRESS_CHECK_TIMEOUT must be a positive duration such as 20s")
 	}
 	for _, dir := range c.SharedRoots {
 		if !filepath.IsAbs(dir) {

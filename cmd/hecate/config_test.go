@@ -72,3 +72,18 @@ func TestWhoMayReachTheServer(t *testing.T) {
 		}
 	}
 }
+
+// Half a route for progress checks would silently be another one.
+func TestConfigOfProgressChecks(t *testing.T) {
+	const provider, name = "HECATE_TASK_PROGRESS_CHECK_PROVIDER=fast", "HECATE_TASK_PROGRESS_CHECK_MODEL=small"
+	for _, good := range [][]string{nil, {provider, name, "HECATE_TASK_PROGRESS_CHECK_TIMEOUT=3s"}} {
+		if c, err := readConfig(good); err != nil || c.CheckTimeout <= 0 || len(good) > 0 && c.CheckModel != "small" {
+			t.Errorf("%v: %v, %+v", good, err, c)
+		}
+	}
+	for _, bad := range []string{provider, name, "HECATE_TASK_PROGRESS_CHECK_TIMEOUT=0s", "HECATE_TASK_PROGRESS_CHECK_TIMEOUT=soon"} {
+		if _, err := readConfig([]string{bad}); err == nil || !strings.Contains(err.Error(), "HECATE_TASK_PROGRESS_CHECK_") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}

@@ -29,6 +29,7 @@ import (
 	"hecate/projections/runner"
 	"hecate/projections/runs"
 	costs "hecate/projections/usage"
+	"hecate/runtime/assess"
 	"hecate/runtime/permissions"
 	"hecate/runtime/worker"
 	"hecate/runtime/workspace"
@@ -162,6 +163,7 @@ func (n *node) workerConfig(executor *commands.Executor, p providerSettings, set
 		Retry: p.retry.After, Prices: p.prices, Reserve: n.config.CostReservation, OutputMax: n.config.OutputTokensMax,
 		Reconcile: n.config.Reconcile, DrainMax: max(0, n.config.ShutdownMax-drainMargin), Host: machineID(), Shared: n.config.SharedRoots,
 		Permissions: permissions.New(userConfigDir(n.config.environ), n.log),
+		Assessor:    assess.New(assess.Config{Router: p.set, Provider: n.config.CheckProvider, Model: n.config.CheckModel, Timeout: n.config.CheckTimeout}),
 	}
 	if n.stores.shared {
 		c.LeaseTTL = time.Duration(n.config.LeaseSeconds) * time.Second
