@@ -20,8 +20,8 @@ const acceptedFile = "accepted.json"
 // accepted is which texts of project files the user accepts, by the file's path. Two
 // texts of one file are accepted only while one takes the place of the other.
 type accepted struct {
-	data   []byte // as it was last seen
-	failed string // why it could not be read, instead of data
+	data   []byte              // as it was last seen
+	failed string              // why it could not be read, instead of data
 	Digest map[string][]string `json:"files"` // path → hex SHA-256 of texts
 }
 

@@ -234,8 +234,12 @@ func TestApplyFollowsNoLink(t *testing.T) {
 	elsewhere := t.TempDir()
 	other := filepath.Join(elsewhere, "config.toml")
 	for name, link := range map[string]func(d *desk) (from, to string, l permission.Layer){
-		"user's file":    func(d *desk) (string, string, permission.Layer) { return d.path(permission.LayerUser), other, permission.LayerUser },
-		"project's file": func(d *desk) (string, string, permission.Layer) { return d.path(permission.LayerProject), other, permission.LayerProject },
+		"user's file": func(d *desk) (string, string, permission.Layer) {
+			return d.path(permission.LayerUser), other, permission.LayerUser
+		},
+		"project's file": func(d *desk) (string, string, permission.Layer) {
+			return d.path(permission.LayerProject), other, permission.LayerProject
+		},
 		"directory": func(d *desk) (string, string, permission.Layer) {
 			return filepath.Join(d.project, ".hecate"), elsewhere, permission.LayerProject
 		},
