@@ -292,3 +292,25 @@ func TestAWorkerThatIsBehindCannotWrite(t *testing.T) {
 		t.Fatalf("the stale worker gets %v", err)
 	}
 }
+
+// What would have to be asked before a run, where nobody can answer, is an answer at once.
+func TestARunThatWouldWaitForNobodyDoesNotStart(t *testing.T) {
+	x := newExecutor(t, permission.Default...)
+	networked := agent()
+	networked.Network = true
+	for name, d := range map[string]task.Definition{"shell": shellTask()} {
+		id := newTask(t, x, d)
+		if _, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{OnAsk: permission.OnAskRefuse}); err != nil {
+			t.Errorf("%s: %v", name, err) // the call is refused when it is made
+		}
+	}
+	x.Policies = append(x.Policies, permission.PolicyNetwork)
+	id := newTask(t, x, networked)
+	if _, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{OnAsk: permission.OnAskRefuse}); !isKind(err, fault.KindConflict) {
+		t.Errorf("a run that waits for nobody: %v", err)
+	}
+	r, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{Yes: true})
+	if err != nil || r.State.Status != run.StatusQueued {
+		t.Errorf("a run that was said yes to ahead: %+v, %v", r, err)
+	}
+}

@@ -65,7 +65,11 @@ func (x *Executor) open(ctx context.Context, m Meta, taskID string, ahead run.Ah
 				t.BudgetMicroUSD = o.budget
 				changes = []event.Payload{task.BudgetRaised{MicroUSD: o.budget}, opened}
 			}
-			events := x.now(0, x.firstEvents(m, taskID, t, opened, o)...)
+			first, err := x.firstEvents(m, taskID, t, opened, o)
+			if err != nil {
+				return RunResult{}, err
+			}
+			events := x.now(0, first...)
 			done, err := x.append(ctx, m,
 				part{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(events), events: events},
 				part{stream: TaskStream(taskID), expected: version, events: x.now(version, changes...)},
@@ -80,7 +84,7 @@ func (x *Executor) open(ctx context.Context, m Meta, taskID string, ahead run.Ah
 }
 
 // firstEvents are what a run begins with.
-func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.RunOpened, o opening) []event.Payload {
+func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.RunOpened, o opening) ([]event.Payload, error) {
 	d := t.Definition
 	created := run.Created{
 		TaskID: taskID, Number: opened.Number, Status: run.StatusQueued, Kind: run.Orchestrator, Source: o.source,
@@ -97,14 +101,19 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.
 	if o.source != nil && o.source.Kind != run.SourceRetry {
 		inherits = takeOver(&created, o)
 	}
-	posture := permission.Posture{Policies: x.Policies, ReadOnly: d.ReadOnly, ToolsOff: d.Preset != nil && !d.Preset.ToolsEnabled}
-	if g := run.GateBefore(created.Spec, posture); g != nil {
-		created.Status = run.StatusAwaitingApproval
-		first := append([]event.Payload{created}, inherits...)
-		s := run.Fold(opened.RunID, x.now(0, first...))
-		return append(first, g.Request(&s, created.Spec)...)
+	first := append([]event.Payload{created}, inherits...)
+	s := run.Fold(opened.RunID, x.now(0, first...))
+	g := run.GateBefore(created.Spec, s.Posture(permission.Posture{Policies: x.Policies}))
+	switch {
+	case g == nil:
+		return append(first, run.Queued{Kind: run.Orchestrator, Route: created.Route}), nil
+	case s.Ahead.OnAsk == permission.OnAskRefuse:
+		return nil, fault.Conflict("invalid_request", "the run cannot start: %s No one is present to answer; pass yes, or leave on_ask at park", g.Reason)
 	}
-	return append(append([]event.Payload{created}, inherits...), run.Queued{Kind: run.Orchestrator, Route: created.Route})
+	created.Status = run.StatusAwaitingApproval
+	first[0] = created
+	s = run.Fold(opened.RunID, x.now(0, first...))
+	return append(first, g.Request(&s, created.Spec)...), nil
 }
 
 // RoundsMax is the ceiling of model calls of a run in the levels posture, unless the

@@ -47,9 +47,10 @@ func (p Posture) gates(tool string) (Policy, bool) {
 }
 
 // AsksBeforeNetwork reports whether a task with network access waits before it starts.
-// A task without tools has no network that could be approved.
+// A task without tools has no network that could be approved, and in the levels
+// posture each call asks for itself.
 func (p Posture) AsksBeforeNetwork() bool {
-	return !p.ToolsOff && (slices.Contains(p.Policies, PolicyAll) || slices.Contains(p.Policies, PolicyNetwork))
+	return !p.ToolsOff && p.name() == PostureRuntime && !p.Flags.Yes && !p.Flags.YesReally && (slices.Contains(p.Policies, PolicyAll) || slices.Contains(p.Policies, PolicyNetwork))
 }
 
 // ParsePolicies reads a comma-separated list. An empty list means no gate; an

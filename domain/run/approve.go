@@ -30,9 +30,10 @@ const (
 
 // Question is what the worker adds to the calls that a run asks about.
 type Question struct {
-	Lines      []string // describe the calls safely, in order
-	Incomplete bool     // something is withheld from them
-	RememberIn string   // the file that an answer for good is written to; "" if there is none
+	Lines      []string                // describe the calls safely, in order
+	Incomplete bool                    // something is withheld from them
+	RememberIn string                  // the file that an answer for good is written to; "" if there is none
+	Files      map[string][]FileDigest // by call: the files that it runs
 }
 
 // RequestApproval parks the run before the calls of a.
@@ -41,6 +42,7 @@ func (s *State) RequestApproval(a Ask, q Question) []event.Payload {
 	calls := make([]ApprovalCall, len(a.Calls))
 	for i, c := range a.Calls {
 		calls[i] = askedCall(c, a.Verdicts[i], a.Locks[i])
+		calls[i].Files = q.Files[c.ID]
 		if a.Verdicts[i].Decision == permission.Ask {
 			gated = append(gated, c.Name)
 		}

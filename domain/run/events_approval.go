@@ -48,6 +48,7 @@ type ApprovalCall struct {
 	Answers    []string          `json:"answers,omitempty"` // y a A e n N, as far as they are possible
 	Notes      []string          `json:"notes,omitempty"`   // what a person should see beside the call
 	Locks      []string          `json:"locks,omitempty"`   // execution locks that it waits for once it is allowed, sorted
+	Files      []FileDigest      `json:"files,omitempty"`   // what it runs, as it stands when it is asked about
 }
 
 // EventType names the event on the wire.

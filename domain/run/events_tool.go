@@ -30,6 +30,15 @@ type DispatchIntended struct {
 	Ruling         Ruling         `json:"ruling"`
 	ApprovalID     string         `json:"approval_id,omitempty"` // the approval that authorises it
 	Locks          []string       `json:"locks,omitempty"`       // execution locks held meanwhile
+	Files          []FileDigest   `json:"files,omitempty"`       // what the call runs, as it stands right before
+}
+
+// FileDigest is what a file held at a moment: a script that a call names is run as it is
+// when the call starts, so the log keeps what was there when it was asked about and
+// when it was dispatched.
+type FileDigest struct {
+	Path   string `json:"path"`   // as the call names it
+	SHA256 string `json:"sha256"` // hex, of up to the first 16 MiB; "" if there is no such file
 }
 
 // EventType names the event on the wire.

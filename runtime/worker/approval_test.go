@@ -268,3 +268,24 @@ func TestAWaitForALockEndsWithTheRun(t *testing.T) {
 		t.Errorf("the cancelled run has %d intents", n)
 	}
 }
+
+// A script is run as it is when its call starts. The log says what it held when
+// somebody was asked, and right before it ran.
+func TestTheLogKnowsAScriptThatChanged(t *testing.T) {
+	t.Parallel()
+	g := newGoverned(t, replies(calls(execCall("a", "sh", "./build.sh")), text("done")))
+	g.write(filepath.Join(g.source, "build.sh"), "echo one\n")
+	r := g.start(levels())
+	defer g.run(g.executor, g.obey)()
+	asked := g.parked(r.RunID).Approval.Calls[0]
+	g.write(filepath.Join(g.source, "build.sh"), "echo two\n")
+	g.approve(r.RunID)
+	g.end(r.RunID)
+	ran := payloads[run.DispatchIntended](g.node, r.RunID)[0].Files
+	if len(asked.Files) != 1 || len(ran) != 1 || asked.Files[0].SHA256 == "" || asked.Files[0].Path != "./build.sh" || asked.Files[0].SHA256 == ran[0].SHA256 {
+		t.Errorf("asked about %+v, ran %+v", asked.Files, ran)
+	}
+	if len(asked.Notes) != 1 || !strings.Contains(asked.Notes[0], "run as it is when the call starts") {
+		t.Errorf("a person sees %q", asked.Notes)
+	}
+}

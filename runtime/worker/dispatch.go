@@ -64,7 +64,7 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 func (a *attempt) intend(e run.Dispatch, p prepared) run.DispatchIntended {
 	intent := run.DispatchIntended{
 		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, CallDigest: run.CallDigest(e.Call), StepID: a.s.NextStepID(), StepKind: "tool",
-		Title: e.Call.Name + " (dispatching)", Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID, Locks: e.Locks,
+		Title: e.Call.Name + " (dispatching)", Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID, Locks: e.Locks, Files: a.scripts(e.Call, p),
 	}
 	intent.Input = maps.Clone(p.Input)
 	if intent.Input == nil {

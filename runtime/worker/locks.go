@@ -63,9 +63,10 @@ func (a *attempt) lock(ctx context.Context, e run.Dispatch) error {
 	}
 }
 
-// unlock gives back what is held. What cannot be given back ends with the lease.
+// unlock gives back what is held. What cannot be given back ends with the lease. One
+// that is over has nothing to give back: somebody else may have the run, and the locks.
 func (a *attempt) unlock(ctx context.Context) {
-	if a.locks.call == "" {
+	if a.locks.call == "" || !a.t.lease.Valid() {
 		return
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseMax)

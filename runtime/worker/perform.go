@@ -134,9 +134,10 @@ func (a *attempt) openWorkspace(ctx context.Context, started *run.Started) error
 
 // ask parks the run before calls that need a person's yes.
 func (a *attempt) ask(ctx context.Context, e run.Ask) error {
-	q := run.Question{RememberIn: a.projectFile()}
+	q := run.Question{RememberIn: a.projectFile(), Files: map[string][]run.FileDigest{}}
 	for _, c := range e.Calls {
 		p := a.prepare(c)
+		q.Files[c.ID] = a.scripts(c, p)
 		if p.err != nil {
 			q.Lines, q.Incomplete = append(q.Lines, "unrecognized tool call"), true
 			continue
