@@ -197,31 +197,8 @@ type Patch struct {
 	BeforeExisted bool     `json:"before_existed"`
 }
 
-// Approval is an item of task_approvals.
-type Approval struct {
-	ID                string   `json:"id"`
-	TaskID            string   `json:"task_id"`
-	RunID             string   `json:"run_id"`
-	StepID            string   `json:"step_id,omitempty"`
-	Kind              string   `json:"kind"`
-	Status            string   `json:"status"` // pending, approved, rejected or cancelled
-	Reason            string   `json:"reason,omitempty"`
-	Summary           []string `json:"action_summary,omitempty"`
-	SummaryIncomplete bool     `json:"action_summary_incomplete,omitempty"`
-	RequestedBy       string   `json:"requested_by,omitempty"`
-	ResolvedBy        string   `json:"resolved_by,omitempty"`
-	ResolutionNote    string   `json:"resolution_note,omitempty"`
-	CreatedAt         string   `json:"created_at,omitempty" format:"date-time"`
-	ResolvedAt        string   `json:"resolved_at,omitempty" format:"date-time"`
-	RequestID         string   `json:"request_id,omitempty"`
-	TraceID           string   `json:"trace_id,omitempty"`
-	SpanID            string   `json:"span_id,omitempty"`
-
-	Position int64 `json:"-"` // where in the log it was asked for
-}
-
 // Activity is one line of a run's time line, made from a step, an artifact, an
-// approval or the run's end.
+// approval, a note or the run's end.
 type Activity struct {
 	ID          string         `json:"id"`
 	Type        string         `json:"type"`

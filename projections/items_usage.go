@@ -23,7 +23,7 @@ type UsageEvent struct {
 	TaskID           string `json:"task_id,omitempty" doc:"The task, also after it was deleted."`
 	RunID            string `json:"run_id,omitempty" doc:"The run that made the call."`
 	RequestID        string `json:"request_id,omitempty" doc:"The request that started the run."`
-	Detail           string `json:"detail,omitempty" doc:"Why there is no full answer: abandoned when the worker vanished, failed when the answer broke off." enum:"abandoned,failed"`
+	Detail           string `json:"detail,omitempty" doc:"What is special: abandoned when the worker vanished, failed when the answer broke off, repetition_check when a fast model looked whether the run makes progress, which is none of the run's model calls." enum:"abandoned,failed,repetition_check"`
 	AmountMicroUSD   int64  `json:"amount_micros_usd" doc:"What the call cost, in millionths of a US dollar, rounded."`
 	AmountUSD        string `json:"amount_usd" doc:"The same in US dollars with six decimals."`
 	CostKnown        bool   `json:"cost_known" doc:"False if the amount is not known; it is then shown as 0."`

@@ -44,6 +44,11 @@ func (f *runFold) apply(r *eventstore.Record) {
 		if json.Unmarshal(r.Data, &e) == nil {
 			f.picoUSD += e.CostPicoUSD
 		}
+	case run.ProgressCheckCompleted{}.EventType():
+		var e run.ProgressCheckCompleted
+		if json.Unmarshal(r.Data, &e) == nil {
+			f.picoUSD += e.CostPicoUSD
+		}
 	case run.Finished{}.EventType():
 		f.end(r, run.StatusCompleted)
 	case run.Failed{}.EventType():

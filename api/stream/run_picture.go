@@ -80,12 +80,12 @@ func (c *runClient) picture(ctx context.Context) (*picture, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.paint(began, State{Run: c.fold.asOf(s.Run), Steps: s.Steps, Artifacts: s.Artifacts, Approvals: s.Approvals})
+		return c.paint(began, State{Run: c.fold.asOf(s.Run), Steps: s.Steps, Artifacts: s.Artifacts, Approvals: s.Approvals}, s.Notes)
 	})
 }
 
-func (c *runClient) paint(began time.Time, s State) (*picture, error) {
-	s.Activity = activity.Of(s.Run, s.Steps, s.Artifacts, s.Approvals)
+func (c *runClient) paint(began time.Time, s State, notes []projections.Note) (*picture, error) {
+	s.Activity = activity.Of(s.Run, s.Steps, s.Artifacts, s.Approvals, notes...)
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)

@@ -88,7 +88,7 @@ func (c *runClient) bare(ctx context.Context) (*picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.paint(time.Now(), State{Run: c.fold.asOf(r)})
+	return c.paint(time.Now(), State{Run: c.fold.asOf(r)}, nil)
 }
 
 // past is a context that is over, for questions that nobody waits for.

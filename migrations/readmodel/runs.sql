@@ -62,6 +62,14 @@ CREATE TABLE hecate_view_approvals_@ (
     PRIMARY KEY (run, approval_id)
 ) CLUSTERED;
 
+-- What the time line shows besides: checks of the repetition guard and changes of permissions.
+CREATE TABLE hecate_view_notes_@ (
+    run bigint NOT NULL,
+    pos bigint NOT NULL,
+    doc bytea  NOT NULL,
+    PRIMARY KEY (run, pos)
+) CLUSTERED;
+
 CREATE TABLE hecate_view_messages_@ (
     run     bigint NOT NULL,
     idx     bigint NOT NULL, -- 1, 2, 3 … within what this run adds to the conversation

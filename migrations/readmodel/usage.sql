@@ -5,7 +5,7 @@ CREATE TABLE hecate_view_usage_events_@ (
     run_id   text   NOT NULL,
     provider text   NOT NULL, -- '' if nobody knows
     model    text   NOT NULL,
-    detail   text   NOT NULL, -- why there is no full answer, '' if there is one
+    detail   text   NOT NULL, -- why there is no full answer, or repetition_check; else ''
     input    bigint NOT NULL, -- tokens, 0 if the provider did not say
     output   bigint NOT NULL,
     pico_usd bigint NOT NULL,
@@ -19,9 +19,11 @@ CREATE TABLE hecate_view_usage_sums_@ (
 ) CLUSTERED;
 
 CREATE TABLE hecate_view_usage_runs_@ (
-    run_id     text NOT NULL PRIMARY KEY,
-    task_id    text NOT NULL,
-    request_id text NOT NULL,
-    provider   text NOT NULL, -- of the last call that was begun, as far as it was known then
-    model      text NOT NULL
+    run_id        text NOT NULL PRIMARY KEY,
+    task_id       text NOT NULL,
+    request_id    text NOT NULL,
+    provider      text NOT NULL, -- of the last call that was begun, as far as it was known then
+    model         text NOT NULL,
+    checker       text NOT NULL, -- the same of the last check for progress
+    checker_model text NOT NULL
 ) CLUSTERED;

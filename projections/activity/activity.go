@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,10 +24,11 @@ type entry struct {
 }
 
 // Of returns the lines of a run in order of time and, within the same time, of the
-// log. An approval inside the loop has two lines: its own and that of its step.
-func Of(r projections.Run, steps []projections.Step, artifacts []projections.Artifact, approvals []projections.Approval) []projections.Activity {
+// log. An approval inside the loop has two lines: its own and that of its step. A call
+// that waits for a lock has not begun, so it has no step: its note is its line.
+func Of(r projections.Run, steps []projections.Step, artifacts []projections.Artifact, approvals []projections.Approval, notes ...projections.Note) []projections.Activity {
 	byID := make(map[string]*projections.Approval, len(approvals))
-	entries := make([]entry, 0, len(steps)+len(artifacts)+len(approvals)+1)
+	entries := make([]entry, 0, len(steps)+len(artifacts)+len(approvals)+len(notes))
 	for i := range approvals {
 		byID[approvals[i].ID] = &approvals[i]
 		entries = append(entries, entry{ofApproval(&approvals[i]), approvals[i].Position})
@@ -36,6 +38,9 @@ func Of(r projections.Run, steps []projections.Step, artifacts []projections.Art
 	}
 	for i := range artifacts {
 		entries = append(entries, entry{ofArtifact(&artifacts[i]), artifacts[i].Position})
+	}
+	for i := range notes {
+		entries = append(entries, entry{ofNote(&notes[i]), notes[i].Position})
 	}
 	slices.SortStableFunc(entries, func(a, b entry) int {
 		return cmp.Or(cmp.Compare(a.OccurredAt, b.OccurredAt), cmp.Compare(a.position, b.position), cmp.Compare(a.ID, b.ID))
@@ -114,6 +119,16 @@ func approvalSummary(to map[string]any, a *projections.Approval) {
 	}
 	if a.SummaryIncomplete {
 		to["action_summary_incomplete"] = true
+	}
+}
+
+// noteTypes are the types of lines that are no kind of note.
+var noteTypes = map[string]string{projections.NoteLock: "tool_call"}
+
+func ofNote(n *projections.Note) projections.Activity {
+	return projections.Activity{
+		ID: n.Kind + ":" + strconv.FormatInt(n.Position, 10), Type: cmp.Or(noteTypes[n.Kind], n.Kind), Status: n.Status, Title: n.Title,
+		ToolName: n.ToolName, Kind: n.Kind, Path: n.Path, Summary: n.Summary, OccurredAt: n.OccurredAt, Terminal: n.Terminal,
 	}
 }
 

@@ -37,6 +37,9 @@ func Stories() map[string]*Story {
 		"repaired":  repaired(),
 		"stated":    stated(),
 		"stranded":  stranded(),
+		"refused":   refused(),
+		"picked":    picked(),
+		"checked":   checked(),
 	}
 }
 

@@ -43,6 +43,7 @@ const (
 func stamp(fact runner.Fact) string { return projections.FormatTime(fact.At) }
 
 func (c change) apply() {
+	c.waitEnds()
 	switch p := c.fact.Payload.(type) {
 	case run.Queued:
 		c.goes(run.StatusQueued)
@@ -121,6 +122,8 @@ func (c change) applyTool() {
 		c.patched(p)
 	case run.ArtifactRecorded:
 		c.recorded(p)
+	default:
+		c.applyNote()
 	}
 }
 
@@ -151,6 +154,10 @@ func (c change) late() {
 		c.patched(p)
 	case run.ArtifactRecorded:
 		c.recorded(p)
+	case run.ProgressCheckCompleted:
+		c.checked(p)
+	case run.PermissionRevoked:
+		c.revoked(p)
 	}
 }
 

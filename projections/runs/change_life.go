@@ -60,7 +60,8 @@ func (c change) end(status run.Status, lastError, reason string) {
 		it.OTelMessage = reason
 	}
 	for _, a := range c.r.approvals {
-		c.closeApproval(a, statusCancelled, "system", lastError)
+		a.doc.Close(statusCancelled, "system", lastError, c.fact.At)
+		c.approvalClosed(a, false, "")
 	}
 	for _, s := range c.r.steps {
 		if s.doc.Outcome == "" {
@@ -74,6 +75,7 @@ func (c change) end(status run.Status, lastError, reason string) {
 		}
 		c.touchArtifact(a) // still pending: output of a killed command may yet arrive
 	}
+	c.cutNote()
 	if t := c.r.doc.Talk; t != nil && t.Status == "streaming" {
 		t.Status = "ready"
 		if status == run.StatusCancelled {
@@ -104,10 +106,7 @@ func (c change) requested(p run.ApprovalRequested) {
 	it := &c.r.doc.Item
 	it.ApprovalCount++
 	c.r.doc.Pending++
-	a := &approvalRow{run: c.r.pos, pos: c.fact.Position, pending: true, doc: projections.Approval{
-		ID: p.ApprovalID, StepID: p.StepID, Kind: string(p.Kind), Status: p.Status, Reason: p.PolicyReason,
-		Summary: p.Summary, SummaryIncomplete: p.SummaryIncomplete, RequestedBy: p.RequestedBy, CreatedAt: stamp(c.fact),
-	}}
+	a := &approvalRow{run: c.r.pos, pos: c.fact.Position, pending: true, doc: projections.ApprovalOf(p, c.fact.At)}
 	c.r.approvals[p.ApprovalID] = a
 	c.touchApproval(a)
 	if p.StepID == "" {
@@ -122,22 +121,30 @@ func (c change) requested(p run.ApprovalRequested) {
 }
 
 func (c change) resolved(p run.ApprovalResolved) {
-	if a := c.r.approvals[p.ApprovalID]; a != nil {
-		c.closeApproval(a, p.Status, p.By, p.Comment)
+	a := c.r.approvals[p.ApprovalID]
+	if a == nil {
+		return
 	}
+	a.doc.Resolve(p, c.fact.Actor, c.fact.At)
+	result := resultSuccess
+	if p.Decision != run.DecisionApproved {
+		result = resultDenied
+	}
+	c.approvalClosed(a, p.Decision == run.DecisionApproved || p.Continue, result)
 }
 
-func (c change) closeApproval(a *approvalRow, status, by, note string) {
-	a.doc.Status, a.doc.ResolvedBy, a.doc.ResolutionNote, a.doc.ResolvedAt = status, by, note, stamp(c.fact)
+// approvalClosed notes that an approval is answered, or not needed any more. Unless the
+// run goes on, its end cuts the step of the approval off.
+func (c change) approvalClosed(a *approvalRow, goesOn bool, result string) {
 	a.pending = false
 	c.r.doc.Pending--
 	c.touchApproval(a)
 	s := c.r.steps[a.doc.StepID]
 	switch {
 	case s == nil:
-	case status == run.DecisionApproved:
-		c.finishStep(s, statusCompleted, resultSuccess)
-	default: // both a no and a cancel end the run
+	case goesOn:
+		c.finishStep(s, statusCompleted, result)
+	default:
 		s.doc.ErrorKind = errorKindCancelled
 		c.finishStep(s, statusCancelled, resultError)
 	}

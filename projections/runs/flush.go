@@ -20,7 +20,7 @@ func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
 			return err
 		}
 	}
-	for _, rows := range []*readdb.Rows{&f.parts, &f.messages, &f.inherited} {
+	for _, rows := range []*readdb.Rows{&f.parts, &f.messages, &f.inherited, &f.notes} {
 		if err := tx.Put(ctx, rows); err != nil {
 			return err
 		}
@@ -142,7 +142,7 @@ func flag(b bool) int64 {
 
 // delete removes a task and all that its runs made. The log keeps it.
 func (f *fold) delete(ctx context.Context, tx *readdb.Tx, taskID string) error {
-	for _, table := range []string{"steps", "artifacts", "parts", "approvals", "messages", "inherited"} {
+	for _, table := range []string{"steps", "artifacts", "parts", "approvals", "messages", "inherited", "notes"} {
 		err := tx.Exec(ctx, `DELETE FROM hecate_view_`+table+`_@ WHERE run IN (SELECT pos FROM hecate_view_runs_@ WHERE task_id = $1)`, taskID)
 		if err != nil {
 			return err

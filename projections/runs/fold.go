@@ -27,6 +27,7 @@ type fold struct {
 	parts          readdb.Rows
 	messages       readdb.Rows
 	inherited      readdb.Rows
+	notes          readdb.Rows
 	deleted        []string // ids of tasks
 	out            [5]readdb.Rows
 }
@@ -42,6 +43,7 @@ func (f *fold) Forget() {
 	*f = fold{
 		tasks: map[string]*taskState{}, runs: map[string]*runState{},
 		parts: readdb.Rows{Table: partsTable}, messages: readdb.Rows{Table: messagesTable}, inherited: readdb.Rows{Table: inheritedTable},
+		notes: readdb.Rows{Table: notesTable},
 	}
 	for i, t := range []*readdb.Table{tasksTable, runsTable, stepsTable, artifactsTable, approvalsTable} {
 		f.out[i].Table = t
@@ -55,6 +57,9 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 	}
 	if id, ok := strings.CutPrefix(fact.Stream, streamTask); ok {
 		return f.applyToTask(ctx, tx, id, fact)
+	}
+	if strings.HasPrefix(fact.Stream, streamGrants) {
+		return nil
 	}
 	return fmt.Errorf("stream %s is neither a task's nor a run's", fact.Stream)
 }

@@ -112,7 +112,7 @@ func ask(t testing.TB, v *runs.Views, taskID string) answer {
 			Run: full.Run, Steps: full.Steps, Artifacts: full.Artifacts,
 			Calls:    must[[]projections.Call](t)(v.Calls(ctx, taskID, r.ID)),
 			Patches:  must[[]projections.Patch](t)(v.Patches(ctx, taskID, r.ID)),
-			Activity: activity.Of(full.Run, full.Steps, full.Artifacts, full.Approvals),
+			Activity: activity.Of(full.Run, full.Steps, full.Artifacts, full.Approvals, full.Notes...),
 		}
 		ra.Conversation, _ = v.Conversation(ctx, taskID, r.ID)
 		if len(lean.Artifacts) != len(full.Artifacts) {

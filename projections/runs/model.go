@@ -1,5 +1,5 @@
 // Package runs folds the streams of tasks and runs into what clients read about
-// them: tasks, runs, steps, artifacts, approvals and conversations.
+// them: tasks, runs, steps, artifacts, approvals, notes and conversations.
 //
 // They are one model with one checkpoint, because they are read together: a run that
 // is shown as finished never comes with a step that is still running. Each stream
@@ -25,7 +25,7 @@ import (
 const Name = "runs"
 
 // version counts changes of the tables or of what a fact means in them.
-const version = 2
+const version = 3
 
 // Model is the read model of tasks and runs.
 type Model struct{}
@@ -56,6 +56,7 @@ var wanted = types(
 	run.FinalAnswer{}, run.DispatchIntended{}, run.DispatchSettled{}, run.OutcomeStated{},
 	run.ShellCommand{}, run.ShellOutput{}, run.ShellExited{}, run.ToolFailed{}, run.ToolCancelled{}, run.ToolTimedOut{},
 	run.FilePatch{}, run.ArtifactRecorded{},
+	run.ProgressCheckStarted{}, run.ProgressCheckCompleted{}, run.LockWaiting{}, run.PermissionChanged{}, run.PermissionRevoked{},
 )
 
 func types(payloads ...event.Payload) map[string]bool {
@@ -67,8 +68,9 @@ func types(payloads ...event.Payload) map[string]bool {
 }
 
 const (
-	streamTask = "task-"
-	streamRun  = "run-"
+	streamTask   = "task-"
+	streamRun    = "run-"
+	streamGrants = "grants-" // changes of permission files that no run made
 )
 
 func ints(names ...string) []readdb.Column  { return columns(readdb.Int, names) }
@@ -99,6 +101,7 @@ var (
 	artifactsTable = table("artifacts", 2, ints("run"), texts("artifact_id"), ints("pos", "pending"), doc)
 	partsTable     = table("parts", 3, ints("run"), texts("artifact_id"), ints("part", "kind"), []readdb.Column{{Name: "body", Type: readdb.Bytes}})
 	approvalsTable = table("approvals", 2, ints("run"), texts("approval_id"), ints("pos", "pending"), doc)
+	notesTable     = table("notes", 2, ints("run", "pos"), doc)
 	messagesTable  = table("messages", 2, ints("run", "idx", "version", "call"), doc)
 	inheritedTable = table("inherited", 2, ints("run", "idx"), texts("source"), []readdb.Column{{Name: "versions", Type: readdb.Bytes}})
 )

@@ -99,6 +99,7 @@ type Snapshot struct {
 	Steps     []projections.Step     // by index
 	Artifacts []projections.Artifact // newest first
 	Approvals []projections.Approval // newest first
+	Notes     []projections.Note     // in order
 }
 
 // Snapshot returns a run with all that it made. Without bodies its artifacts have
@@ -116,7 +117,10 @@ func (v *Views) Snapshot(ctx context.Context, taskID, runID string, bodies bool)
 		if s.Artifacts, err = q.artifactItems(ctx, []foundRun{r}, "", bodies); err != nil {
 			return s, err
 		}
-		s.Approvals, err = q.runApprovals(ctx, r)
+		if s.Approvals, err = q.runApprovals(ctx, r); err != nil {
+			return s, err
+		}
+		s.Notes, err = q.notes(ctx, r)
 		return s, err
 	})
 }

@@ -37,6 +37,14 @@ type runDoc struct {
 	Talk      *conversation   `json:"conversation,omitempty"`
 	Since     int64           `json:"since,omitempty"` // the last change of status, in microseconds since 1970
 	Inherited *inherited      `json:"inherited,omitempty"`
+	Open      *openNote       `json:"open,omitempty"`
+}
+
+// openNote is the note about what the run is doing: waiting for a lock, or having
+// itself checked. It does one of them at a time.
+type openNote struct {
+	Pos  int64            `json:"pos"`
+	Note projections.Note `json:"note"`
 }
 
 // inherited are the calls of an answer that a run took over because some of them had

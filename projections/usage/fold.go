@@ -1,6 +1,7 @@
 package usage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -15,16 +16,19 @@ import (
 // runsMax bounds the runs that are kept in memory between batches.
 const runsMax = 1024
 
-// Why a call has no full answer.
+// Why a call has no full answer, or is none of the run's own.
 const (
 	detailAbandoned = "abandoned"
 	detailFailed    = "failed"
+	detailCheck     = "repetition_check" // no call of the run's model, but a look at what it repeats
 )
 
 // account is what is known of a run: who is charged for its calls.
 type account struct {
 	taskID, requestID string
 	provider, model   string // of the last call that was begun
+
+	checker, checkerModel string // of the last check that was begun
 	dirty             bool
 }
 
@@ -77,6 +81,10 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 			return nil // nothing came, so nothing is charged
 		}
 		return f.add(ctx, tx, call{fact: fact, runID: id, account: a, detail: detailFailed})
+	case run.ProgressCheckStarted:
+		a.checker, a.checkerModel, a.dirty = p.Provider, p.Model, true
+	case run.ProgressCheckCompleted:
+		return f.checked(ctx, tx, call{fact: fact, runID: id, account: a, detail: detailCheck}, p)
 	case run.ModelCallAbandoned:
 		return f.add(ctx, tx, call{fact: fact, runID: id, account: a, detail: detailAbandoned})
 	}
@@ -116,6 +124,19 @@ func (f *fold) completed(ctx context.Context, tx *readdb.Tx, c call, p run.Model
 	return f.add(ctx, tx, c)
 }
 
+// checked charges a check, unless nothing was sent for it.
+func (f *fold) checked(ctx context.Context, tx *readdb.Tx, c call, p run.ProgressCheckCompleted) error {
+	if !p.Asked {
+		return nil
+	}
+	c.provider, c.model = cmp.Or(p.Route.Provider, c.account.checker), cmp.Or(p.Route.Model, c.account.checkerModel)
+	c.picoUSD, c.known = p.CostPicoUSD, p.CostKnown
+	if p.Usage != nil {
+		c.usage = *p.Usage
+	}
+	return f.add(ctx, tx, c)
+}
+
 func (f *fold) add(ctx context.Context, tx *readdb.Tx, c call) error {
 	if c.provider == "" {
 		c.provider = c.account.provider
@@ -144,8 +165,8 @@ func (f *fold) account(ctx context.Context, tx *readdb.Tx, id string) (*account,
 		return a, nil
 	}
 	a := &account{}
-	found, err := tx.One(ctx, `SELECT task_id, request_id, provider, model FROM hecate_view_usage_runs_@ WHERE run_id = $1`, []any{id},
-		&a.taskID, &a.requestID, &a.provider, &a.model)
+	found, err := tx.One(ctx, `SELECT task_id, request_id, provider, model, checker, checker_model FROM hecate_view_usage_runs_@ WHERE run_id = $1`, []any{id},
+		&a.taskID, &a.requestID, &a.provider, &a.model, &a.checker, &a.checkerModel)
 	if err == nil && !found {
 		err = fmt.Errorf("run %s was never created", id)
 	}
@@ -177,7 +198,7 @@ func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
 	runs, sums := readdb.Rows{Table: runsTable}, readdb.Rows{Table: sumsTable}
 	for id, a := range f.runs {
 		if a.dirty {
-			runs.Add(id, a.taskID, a.requestID, a.provider, a.model)
+			runs.Add(id, a.taskID, a.requestID, a.provider, a.model, a.checker, a.checkerModel)
 			a.dirty = false
 		}
 	}

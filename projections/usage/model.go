@@ -1,5 +1,5 @@
 // Package usage keeps what model calls used and cost: one row per call, and sums per
-// provider. Sums are exact, in pico-USD, and rounded once when they are shown. They
+// provider. Checks of the repetition guard are such calls, marked as what they are. Sums are exact, in pico-USD, and rounded once when they are shown. They
 // never shrink: the calls of a deleted task keep counting.
 package usage
 
@@ -15,7 +15,7 @@ import (
 const Name = "usage"
 
 // version counts changes of the tables or of what a fact means in them.
-const version = 1
+const version = 2
 
 // Model is the read model of usage.
 type Model struct{}
@@ -37,6 +37,7 @@ func (Model) NewFold() runner.Fold { return newFold() }
 
 var wanted = types(
 	run.Created{}, run.ModelCallStarted{}, run.ModelCallRetrying{}, run.ModelCallCompleted{}, run.ModelCallFailed{}, run.ModelCallAbandoned{},
+	run.ProgressCheckStarted{}, run.ProgressCheckCompleted{},
 )
 
 func types(payloads ...event.Payload) map[string]bool {
@@ -60,6 +61,6 @@ var (
 	}}
 	runsTable = &readdb.Table{Name: "hecate_view_usage_runs_@", Key: 1, Columns: []readdb.Column{
 		column("run_id", readdb.Text), column("task_id", readdb.Text), column("request_id", readdb.Text),
-		column("provider", readdb.Text), column("model", readdb.Text),
+		column("provider", readdb.Text), column("model", readdb.Text), column("checker", readdb.Text), column("checker_model", readdb.Text),
 	}}
 )

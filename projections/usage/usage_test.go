@@ -96,7 +96,7 @@ func stories(t *testing.T) *projectiontest.Log {
 	t.Helper()
 	log := projectiontest.New(t)
 	all := projectiontest.Stories()
-	for _, name := range []string{"answers", "recovered", "upstream", "broken", "repaired", "cancelled", "deleted", "shell"} {
+	for _, name := range []string{"answers", "recovered", "upstream", "broken", "repaired", "cancelled", "deleted", "shell", "checked"} {
 		log.AddAll(all[name].Facts)
 	}
 	return log
