@@ -94,33 +94,38 @@ func (f *Files) current(p Project) ready {
 	if project != "" {
 		now.project = f.look(permission.LayerProject, project)
 	}
-	now.accepted = now.project != nil && (p.named() || f.accepts(project, now.project.digest))
 	if now.user == nil && now.project == nil {
 		delete(f.ready, project)
 		return now
 	}
+	now.accepted = now.project != nil && (p.named() || f.accepts(project, now.project.digest))
 	if r, ok := f.ready[project]; ok && r.user == now.user && r.project == now.project && r.accepted == now.accepted {
 		return r
 	}
-	var sources []permission.Source
-	if now.user != nil {
-		sources = append(sources, now.user.source)
-		f.warn(f.userPath(), now.user.as(true))
-	}
-	if now.project != nil {
-		sources = append(sources, now.project.as(now.accepted).source)
-		f.warn(project, now.project.as(now.accepted))
-	}
-	now.problems = append(now.problems, now.user.said()...)
-	now.problems = append(now.problems, now.project.said()...)
-	var problems []permission.Problem
-	now.config, problems = permission.Load(sources...)
-	now.problems = append(now.problems, problems...)
+	now.load()
+	f.warn(f.userPath(), now.user, true)
+	f.warn(project, now.project, now.accepted)
 	if len(f.ready) >= readyMax {
 		clear(f.ready)
 	}
 	f.ready[project] = now
 	return now
+}
+
+// load puts the configuration together.
+func (r *ready) load() {
+	var sources []permission.Source
+	if r.user != nil {
+		sources = append(sources, r.user.as(true))
+		r.problems = append(r.problems, r.user.problems...)
+	}
+	if r.project != nil {
+		sources = append(sources, r.project.as(r.accepted))
+		r.problems = append(r.problems, r.project.problems...)
+	}
+	var problems []permission.Problem
+	r.config, problems = permission.Load(sources...)
+	r.problems = append(r.problems, problems...)
 }
 
 // file is one file as it was last seen.
@@ -139,18 +144,11 @@ type content struct {
 	digest   string // hex SHA-256 of the text; "" if the file is shut out, so that nobody has accepted it
 }
 
-// as is the content of a file that is accepted, or is not.
-func (c *content) as(accepted bool) content {
-	out := *c
-	out.source.Accepted = accepted
-	return out
-}
-
-func (c *content) said() []permission.Problem {
-	if c == nil {
-		return nil
-	}
-	return c.problems
+// as is what a file says that is accepted, or is not.
+func (c *content) as(accepted bool) permission.Source {
+	s := c.source
+	s.Accepted = accepted
+	return s
 }
 
 // look reads a file if it is not as it was. nil: there is none. The whole text is
@@ -212,8 +210,11 @@ func join(to, more []permission.Text) []permission.Text {
 }
 
 // warn says what is wrong with a file, if that was not said of it as it is.
-func (f *Files) warn(path string, c content) {
-	_, problems := permission.Load(c.source)
+func (f *Files) warn(path string, c *content, accepted bool) {
+	if c == nil {
+		return
+	}
+	_, problems := permission.Load(c.as(accepted))
 	problems = append(append([]permission.Problem(nil), c.problems...), problems...)
 	said := fmt.Sprint(c.digest, problems)
 	x := f.files[path]

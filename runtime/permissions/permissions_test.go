@@ -49,7 +49,7 @@ func (d *desk) setProject(text string) {
 // entries are what is in force, in one text.
 func (d *desk) entries() string {
 	var out []string
-	for _, e := range d.files.Config(d.project).Entries {
+	for _, e := range d.config().Entries {
 		text := string(e.Layer) + " " + e.List + " " + e.Text()
 		if e.Reason != "" {
 			text += " (" + e.Reason + ")"
@@ -68,7 +68,7 @@ func (d *desk) want(entries ...string) {
 
 func (d *desk) problems() string {
 	var out []string
-	for _, p := range d.files.Problems(d.project) {
+	for _, p := range d.files.ProblemsOf(permissions.Project{Dir: d.project}) {
 		out = append(out, p.String())
 	}
 	return strings.Join(out, "\n")
@@ -102,7 +102,7 @@ allow = ["docs.rs"]
 		"project network.deny b.example (r)",
 		"project permissions.deny shell",
 	)
-	for _, e := range d.files.Config(d.project).Entries {
+	for _, e := range d.config().Entries {
 		if e.Text() == "edit(Cargo.lock)" && e.At != filepath.Join(d.user, "config.toml")+":6" {
 			t.Errorf("the entry stands at %s", e.At)
 		}
@@ -113,7 +113,7 @@ allow = ["docs.rs"]
 	if p := d.problems(); !strings.Contains(p, "not in force until it is accepted") {
 		t.Errorf("the grants of the project are not mentioned: %s", p)
 	}
-	if c := d.files.Config("not/absolute"); len(c.Entries) != 6 || c.Digest == "" {
+	if c := d.files.For(permissions.Project{Dir: "not/absolute"}); len(c.Entries) != 6 || c.Digest == "" {
 		t.Errorf("without a project: %+v", c)
 	}
 }
@@ -128,13 +128,13 @@ func TestChangesCountAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.want("project permissions.deny exec(aa)")
-	before := d.files.Config(d.project).Digest
+	before := d.config().Digest
 	d.setProject(`permissions.deny = ["exec(bb)"]`)
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil {
 		t.Fatal(err)
 	}
 	d.want("project permissions.deny exec(bb)")
-	if d.files.Config(d.project).Digest == before {
+	if d.config().Digest == before {
 		t.Error("the digest is the same")
 	}
 	if err := os.Remove(path); err != nil {
@@ -208,7 +208,7 @@ func TestUnknownKeys(t *testing.T) {
 			t.Errorf("the problems lack %q:\n%s", want, p)
 		}
 	}
-	if d.files.Config(d.project).Digest == "" {
+	if d.config().Digest == "" {
 		t.Error("there is no digest")
 	}
 }
@@ -218,6 +218,8 @@ func FuzzProjectFile(f *testing.F) {
 	for _, s := range []string{
 		"[permissions]\ndeny = [\"shell\", { pattern = 'x', reason = \"\"\"y\n\"\"\" }]\n", "permissions.deny = [[]]", "[[permissions]]\ndeny = []",
 		"permissions = { deny = ['shell'], x = { y = 1 } }", "[network]\ndeny = [{ host = 'a' }, 1979-05-27]", "[a.b]\nc.d = 1\n", "\"permissions\".'deny' = [ # x\n]", "deny = [\"shell",
+		"[[locks]]\nname = 'a'\npatterns = ['exec', 1]\n[locks.x]\ny = 1", "locks = [{ name = 1 }, [], { pattern.x = 2 }]", "repetition = { gap = 0x7, enabled = 'x' }\nlocks = {}",
+		"repetition.reads = 1_0\n[[repetition]]\ngap = 1.5\n", "\"a.b\".c = [[{}]]",
 	} {
 		f.Add(s)
 	}
@@ -235,7 +237,7 @@ func FuzzProjectFile(f *testing.F) {
 		if err := os.Rename(filepath.Join(dir, "config.toml"), filepath.Join(dir, permission.ProjectFile)); err != nil {
 			t.Fatal(err)
 		}
-		for _, e := range files.Config(dir).Entries[1:] {
+		for _, e := range files.For(permissions.Project{Dir: dir}).Entries[1:] {
 			if e.Layer != permission.LayerProject || e.List != permission.ListDeny && e.List != permission.ListHostDeny {
 				t.Errorf("in force is %+v", e)
 			}
@@ -249,8 +251,9 @@ func BenchmarkConfig(b *testing.B) {
 		b.Fatal(err)
 	}
 	f := permissions.New(dir, slog.New(slog.DiscardHandler))
+	p := permissions.Project{Dir: dir}
 	for b.Loop() {
-		if c := f.Config(dir); len(c.Entries) != 1 || c.Entries[0].List != permission.ListDeny {
+		if c := f.For(p); len(c.Entries) != 1 || c.Entries[0].List != permission.ListDeny {
 			b.Fatal(c)
 		}
 	}

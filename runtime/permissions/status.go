@@ -34,7 +34,7 @@ func (f *Files) Status(p Project) Status {
 	}
 	s.Exists, s.Accepted, s.Digest = true, now.accepted, now.project.digest
 	if !now.accepted && s.Digest != "" {
-		accepted, _ := permission.Load(now.project.as(true).source)
+		accepted, _ := permission.Load(now.project.as(true))
 		s.Waiting = slices.DeleteFunc(accepted.Entries, func(e permission.Entry) bool {
 			return e.List == permission.ListDeny || e.List == permission.ListHostDeny
 		})
