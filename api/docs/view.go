@@ -81,7 +81,9 @@ func newPage(doc *huma.OpenAPI) page {
 		p.Groups = append(p.Groups, g)
 	}
 	for path, item := range doc.Paths {
-		for method, o := range map[string]*huma.Operation{http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodDelete: item.Delete} {
+		for method, o := range map[string]*huma.Operation{
+			http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+		} {
 			if o == nil || len(o.Tags) == 0 || byTag[o.Tags[0]] == nil {
 				continue
 			}
@@ -102,7 +104,7 @@ func newPage(doc *huma.OpenAPI) page {
 }
 
 // rank puts what changes something first.
-var rank = map[string]int{http.MethodPost: 0, http.MethodGet: 1, http.MethodDelete: 2}
+var rank = map[string]int{http.MethodPost: 0, http.MethodPatch: 1, http.MethodGet: 2, http.MethodDelete: 3}
 
 func newOp(method, path string, o *huma.Operation, all huma.Registry) op {
 	out := op{ID: o.OperationID, Method: method, Path: path, Summary: o.Summary, About: prose(o.Description)}
