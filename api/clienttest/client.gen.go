@@ -17,6 +17,69 @@ import (
 	"github.com/oapi-codegen/runtime"
 )
 
+// Defines values for ApprovalCallAnswer.
+const (
+	Approved ApprovalCallAnswer = "approved"
+	Denied   ApprovalCallAnswer = "denied"
+)
+
+// Valid indicates whether the value is a known member of the ApprovalCallAnswer enum.
+func (e ApprovalCallAnswer) Valid() bool {
+	switch e {
+	case Approved:
+		return true
+	case Denied:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApprovalCallDecision.
+const (
+	ApprovalCallDecisionAllow        ApprovalCallDecision = "allow"
+	ApprovalCallDecisionAllowVisibly ApprovalCallDecision = "allow_visibly"
+	ApprovalCallDecisionAsk          ApprovalCallDecision = "ask"
+	ApprovalCallDecisionDeny         ApprovalCallDecision = "deny"
+)
+
+// Valid indicates whether the value is a known member of the ApprovalCallDecision enum.
+func (e ApprovalCallDecision) Valid() bool {
+	switch e {
+	case ApprovalCallDecisionAllow:
+		return true
+	case ApprovalCallDecisionAllowVisibly:
+		return true
+	case ApprovalCallDecisionAsk:
+		return true
+	case ApprovalCallDecisionDeny:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ApprovalCallScope.
+const (
+	ApprovalCallScopeOnce    ApprovalCallScope = "once"
+	ApprovalCallScopeProject ApprovalCallScope = "project"
+	ApprovalCallScopeSession ApprovalCallScope = "session"
+)
+
+// Valid indicates whether the value is a known member of the ApprovalCallScope enum.
+func (e ApprovalCallScope) Valid() bool {
+	switch e {
+	case ApprovalCallScopeOnce:
+		return true
+	case ApprovalCallScopeProject:
+		return true
+	case ApprovalCallScopeSession:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CallOperatorOutcome.
 const (
 	CallOperatorOutcomeDone    CallOperatorOutcome = "done"
@@ -131,6 +194,24 @@ func (e CreateTaskRequestFileOperation) Valid() bool {
 	}
 }
 
+// Defines values for CreateTaskRequestPermissionPosture.
+const (
+	Levels  CreateTaskRequestPermissionPosture = "levels"
+	Runtime CreateTaskRequestPermissionPosture = "runtime"
+)
+
+// Valid indicates whether the value is a known member of the CreateTaskRequestPermissionPosture enum.
+func (e CreateTaskRequestPermissionPosture) Valid() bool {
+	switch e {
+	case Levels:
+		return true
+	case Runtime:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CreateTaskRequestWorkspaceMode.
 const (
 	Ephemeral  CreateTaskRequestWorkspaceMode = "ephemeral"
@@ -212,6 +293,198 @@ func (e OsIsolationKind) Valid() bool {
 	case None:
 		return true
 	case SandboxExec:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetApprovalPolicy.
+const (
+	PresetApprovalPolicyAllow   PresetApprovalPolicy = "allow"
+	PresetApprovalPolicyBlock   PresetApprovalPolicy = "block"
+	PresetApprovalPolicyInherit PresetApprovalPolicy = "inherit"
+	PresetApprovalPolicyRequire PresetApprovalPolicy = "require"
+)
+
+// Valid indicates whether the value is a known member of the PresetApprovalPolicy enum.
+func (e PresetApprovalPolicy) Valid() bool {
+	switch e {
+	case PresetApprovalPolicyAllow:
+		return true
+	case PresetApprovalPolicyBlock:
+		return true
+	case PresetApprovalPolicyInherit:
+		return true
+	case PresetApprovalPolicyRequire:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetContextSourcePolicy.
+const (
+	PresetContextSourcePolicyExclude        PresetContextSourcePolicy = "exclude"
+	PresetContextSourcePolicyIncludeEnabled PresetContextSourcePolicy = "include_enabled"
+	PresetContextSourcePolicyInherit        PresetContextSourcePolicy = "inherit"
+	PresetContextSourcePolicyVisibleOnly    PresetContextSourcePolicy = "visible_only"
+)
+
+// Valid indicates whether the value is a known member of the PresetContextSourcePolicy enum.
+func (e PresetContextSourcePolicy) Valid() bool {
+	switch e {
+	case PresetContextSourcePolicyExclude:
+		return true
+	case PresetContextSourcePolicyIncludeEnabled:
+		return true
+	case PresetContextSourcePolicyInherit:
+		return true
+	case PresetContextSourcePolicyVisibleOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetProjectMemoryPolicy.
+const (
+	PresetProjectMemoryPolicyExclude     PresetProjectMemoryPolicy = "exclude"
+	PresetProjectMemoryPolicyInclude     PresetProjectMemoryPolicy = "include"
+	PresetProjectMemoryPolicyInherit     PresetProjectMemoryPolicy = "inherit"
+	PresetProjectMemoryPolicyVisibleOnly PresetProjectMemoryPolicy = "visible_only"
+)
+
+// Valid indicates whether the value is a known member of the PresetProjectMemoryPolicy enum.
+func (e PresetProjectMemoryPolicy) Valid() bool {
+	switch e {
+	case PresetProjectMemoryPolicyExclude:
+		return true
+	case PresetProjectMemoryPolicyInclude:
+		return true
+	case PresetProjectMemoryPolicyInherit:
+		return true
+	case PresetProjectMemoryPolicyVisibleOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetSurface.
+const (
+	PresetSurfaceAny           PresetSurface = "any"
+	PresetSurfaceExternalAgent PresetSurface = "external_agent"
+	PresetSurfaceHecateChat    PresetSurface = "hecate_chat"
+	PresetSurfaceHecateTask    PresetSurface = "hecate_task"
+)
+
+// Valid indicates whether the value is a known member of the PresetSurface enum.
+func (e PresetSurface) Valid() bool {
+	switch e {
+	case PresetSurfaceAny:
+		return true
+	case PresetSurfaceExternalAgent:
+		return true
+	case PresetSurfaceHecateChat:
+		return true
+	case PresetSurfaceHecateTask:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetChangeApprovalPolicy.
+const (
+	PresetChangeApprovalPolicyAllow   PresetChangeApprovalPolicy = "allow"
+	PresetChangeApprovalPolicyBlock   PresetChangeApprovalPolicy = "block"
+	PresetChangeApprovalPolicyInherit PresetChangeApprovalPolicy = "inherit"
+	PresetChangeApprovalPolicyRequire PresetChangeApprovalPolicy = "require"
+)
+
+// Valid indicates whether the value is a known member of the PresetChangeApprovalPolicy enum.
+func (e PresetChangeApprovalPolicy) Valid() bool {
+	switch e {
+	case PresetChangeApprovalPolicyAllow:
+		return true
+	case PresetChangeApprovalPolicyBlock:
+		return true
+	case PresetChangeApprovalPolicyInherit:
+		return true
+	case PresetChangeApprovalPolicyRequire:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetChangeContextSourcePolicy.
+const (
+	PresetChangeContextSourcePolicyExclude        PresetChangeContextSourcePolicy = "exclude"
+	PresetChangeContextSourcePolicyIncludeEnabled PresetChangeContextSourcePolicy = "include_enabled"
+	PresetChangeContextSourcePolicyInherit        PresetChangeContextSourcePolicy = "inherit"
+	PresetChangeContextSourcePolicyVisibleOnly    PresetChangeContextSourcePolicy = "visible_only"
+)
+
+// Valid indicates whether the value is a known member of the PresetChangeContextSourcePolicy enum.
+func (e PresetChangeContextSourcePolicy) Valid() bool {
+	switch e {
+	case PresetChangeContextSourcePolicyExclude:
+		return true
+	case PresetChangeContextSourcePolicyIncludeEnabled:
+		return true
+	case PresetChangeContextSourcePolicyInherit:
+		return true
+	case PresetChangeContextSourcePolicyVisibleOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetChangeProjectMemoryPolicy.
+const (
+	PresetChangeProjectMemoryPolicyExclude     PresetChangeProjectMemoryPolicy = "exclude"
+	PresetChangeProjectMemoryPolicyInclude     PresetChangeProjectMemoryPolicy = "include"
+	PresetChangeProjectMemoryPolicyInherit     PresetChangeProjectMemoryPolicy = "inherit"
+	PresetChangeProjectMemoryPolicyVisibleOnly PresetChangeProjectMemoryPolicy = "visible_only"
+)
+
+// Valid indicates whether the value is a known member of the PresetChangeProjectMemoryPolicy enum.
+func (e PresetChangeProjectMemoryPolicy) Valid() bool {
+	switch e {
+	case PresetChangeProjectMemoryPolicyExclude:
+		return true
+	case PresetChangeProjectMemoryPolicyInclude:
+		return true
+	case PresetChangeProjectMemoryPolicyInherit:
+		return true
+	case PresetChangeProjectMemoryPolicyVisibleOnly:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PresetChangeSurface.
+const (
+	PresetChangeSurfaceAny           PresetChangeSurface = "any"
+	PresetChangeSurfaceExternalAgent PresetChangeSurface = "external_agent"
+	PresetChangeSurfaceHecateChat    PresetChangeSurface = "hecate_chat"
+	PresetChangeSurfaceHecateTask    PresetChangeSurface = "hecate_task"
+)
+
+// Valid indicates whether the value is a known member of the PresetChangeSurface enum.
+func (e PresetChangeSurface) Valid() bool {
+	switch e {
+	case PresetChangeSurfaceAny:
+		return true
+	case PresetChangeSurfaceExternalAgent:
+		return true
+	case PresetChangeSurfaceHecateChat:
+		return true
+	case PresetChangeSurfaceHecateTask:
 		return true
 	default:
 		return false
@@ -643,8 +916,9 @@ func (e StepOutcome) Valid() bool {
 
 // Defines values for UsageEventDetail.
 const (
-	UsageEventDetailAbandoned UsageEventDetail = "abandoned"
-	UsageEventDetailFailed    UsageEventDetail = "failed"
+	UsageEventDetailAbandoned       UsageEventDetail = "abandoned"
+	UsageEventDetailFailed          UsageEventDetail = "failed"
+	UsageEventDetailRepetitionCheck UsageEventDetail = "repetition_check"
 )
 
 // Valid indicates whether the value is a known member of the UsageEventDetail enum.
@@ -653,6 +927,8 @@ func (e UsageEventDetail) Valid() bool {
 	case UsageEventDetailAbandoned:
 		return true
 	case UsageEventDetailFailed:
+		return true
+	case UsageEventDetailRepetitionCheck:
 		return true
 	default:
 		return false
@@ -787,10 +1063,16 @@ type Approval struct {
 	// ActionSummaryIncomplete Something was withheld or cut: look at the calls themselves before saying yes.
 	ActionSummaryIncomplete *bool `json:"action_summary_incomplete,omitempty"`
 
+	// Calls The calls of the answer that asks, in order, also those that need no yes.
+	Calls *[]ApprovalCall `json:"calls,omitempty"`
+
 	// CreatedAt When it was asked for.
 	//
 	// Examples: 2026-02-03T09:30:00.000000000Z
 	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Digest Names exactly what is asked for. Send it with the answer, and what was changed meanwhile is not approved.
+	Digest *string `json:"digest,omitempty"`
 
 	// Id Identifies it; opaque.
 	Id string `json:"id"`
@@ -800,6 +1082,9 @@ type Approval struct {
 
 	// Reason Why a person is asked.
 	Reason *string `json:"reason,omitempty"`
+
+	// RememberIn The permission file that an answer in the scope project is written to.
+	RememberIn *string `json:"remember_in,omitempty"`
 
 	// RequestId The request that caused it, as in the server's log.
 	RequestId *string `json:"request_id,omitempty"`
@@ -817,6 +1102,12 @@ type Approval struct {
 
 	// ResolvedBy operator, or system if the run was cancelled.
 	ResolvedBy *string `json:"resolved_by,omitempty"`
+
+	// ResolvedByName Who answered, if a name was given.
+	ResolvedByName *string `json:"resolved_by_name,omitempty"`
+
+	// ResolvedByVerified Whether a token proved who answered; if not, the name is only what the client said.
+	ResolvedByVerified *bool `json:"resolved_by_verified,omitempty"`
 
 	// RunId The run that it belongs to.
 	RunId string `json:"run_id"`
@@ -846,6 +1137,54 @@ type ApprovalAnswer struct {
 	Object string `json:"object"`
 }
 
+// ApprovalCall defines model for ApprovalCall.
+type ApprovalCall struct {
+	// Answer What was answered.
+	Answer *ApprovalCallAnswer `json:"answer,omitempty"`
+
+	// Answers The possible answers: y once, a for the session, A for the project, e changes the offer first, n no, N no with a reason.
+	Answers *[]string `json:"answers,omitempty"`
+
+	// Decision What was decided about it: ask for the calls that need a yes, deny for those that will be refused whatever is answered.
+	Decision ApprovalCallDecision `json:"decision"`
+
+	// Gates All that asks about it. A yes opens these and no others.
+	Gates *[]string `json:"gates,omitempty"`
+
+	// Level 0 silent, 1 visible, 2 asks: the tool's own level.
+	Level int64 `json:"level"`
+
+	// Locks Execution locks that it takes once it is allowed.
+	Locks *[]string `json:"locks,omitempty"`
+
+	// Notes What to look at beside the call.
+	Notes *[]string `json:"notes,omitempty"`
+
+	// Offer What can be remembered so that a call like this does not ask again; absent if nothing can.
+	Offer *ApprovalOffer `json:"offer,omitempty"`
+
+	// Reason Why it asks.
+	Reason *string `json:"reason,omitempty"`
+
+	// Scope Of a yes: for how long.
+	Scope *ApprovalCallScope `json:"scope,omitempty"`
+
+	// ToolCallId As the model named it.
+	ToolCallId string `json:"tool_call_id"`
+
+	// ToolName The tool that was used.
+	ToolName string `json:"tool_name"`
+}
+
+// ApprovalCallAnswer What was answered.
+type ApprovalCallAnswer string
+
+// ApprovalCallDecision What was decided about it: ask for the calls that need a yes, deny for those that will be refused whatever is answered.
+type ApprovalCallDecision string
+
+// ApprovalCallScope Of a yes: for how long.
+type ApprovalCallScope string
+
 // ApprovalList defines model for ApprovalList.
 type ApprovalList struct {
 	// Data The answer itself.
@@ -853,6 +1192,23 @@ type ApprovalList struct {
 
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
+}
+
+// ApprovalOffer defines model for ApprovalOffer.
+type ApprovalOffer struct {
+	// Covers What the scope covers, in words.
+	Covers string `json:"covers"`
+
+	// Host Whether the scope is a host.
+	Host bool `json:"host"`
+
+	// List The list of the file that it is written to.
+	//
+	// Examples: permissions.promoted
+	List string `json:"list"`
+
+	// Scope A pattern, or a host.
+	Scope string `json:"scope"`
 }
 
 // Artifact defines model for Artifact.
@@ -1006,6 +1362,9 @@ type ContinueRunRequest struct {
 
 // CreateTaskRequest defines model for CreateTaskRequest.
 type CreateTaskRequest struct {
+	// AgentPresetId The work policy that it is made from; only for execution_kind agent_loop. The task keeps what the policy says now.
+	AgentPresetId *string `json:"agent_preset_id,omitempty"`
+
 	// BaseBranch The branch that is checked out in the copy.
 	BaseBranch *string `json:"base_branch,omitempty"`
 
@@ -1032,6 +1391,9 @@ type CreateTaskRequest struct {
 
 	// McpServers Reserved; must be empty.
 	McpServers *[]interface{} `json:"mcp_servers,omitempty"`
+
+	// PermissionPosture What decides which tool calls ask: the server's policies (runtime, also if empty), or the level of each tool (levels, only for execution_kind agent_loop; a server may forbid it).
+	PermissionPosture *CreateTaskRequestPermissionPosture `json:"permission_posture,omitempty"`
 
 	// Priority Kept as it is; normal if empty.
 	Priority *string `json:"priority,omitempty"`
@@ -1087,6 +1449,9 @@ type CreateTaskRequestExecutionKind string
 
 // CreateTaskRequestFileOperation For execution_kind file; write if empty.
 type CreateTaskRequestFileOperation string
+
+// CreateTaskRequestPermissionPosture What decides which tool calls ask: the server's policies (runtime, also if empty), or the level of each tool (levels, only for execution_kind agent_loop; a server may forbid it).
+type CreateTaskRequestPermissionPosture string
 
 // CreateTaskRequestWorkspaceMode ephemeral and persistent work on a copy, in_place works in working_directory itself. ephemeral if empty.
 type CreateTaskRequestWorkspaceMode string
@@ -1313,6 +1678,192 @@ type PostEventRequest struct {
 	//
 	// Examples: ci.build.finished
 	Type *string `json:"type,omitempty"`
+}
+
+// Preset defines model for Preset.
+type Preset struct {
+	// ApprovalPolicy require asks before every tool call, block denies what would ask; inherit and allow change nothing.
+	ApprovalPolicy PresetApprovalPolicy `json:"approval_policy"`
+
+	// BrowserAllowed Pages of the origins may be looked at.
+	BrowserAllowed bool `json:"browser_allowed"`
+
+	// BrowserAllowedOrigins Exact origins, such as https://docs.example.
+	BrowserAllowedOrigins *[]string `json:"browser_allowed_origins,omitempty"`
+
+	// BrowserInteractionsAllowed Pages of the origins may be acted on.
+	BrowserInteractionsAllowed bool `json:"browser_interactions_allowed"`
+
+	// BuiltIn true: part of the program; it cannot be changed or deleted.
+	BuiltIn bool `json:"built_in"`
+
+	// ContextSourcePolicy How much of a project's context sources goes into the prompt.
+	ContextSourcePolicy PresetContextSourcePolicy `json:"context_source_policy"`
+
+	// CreatedAt When it came into being.
+	//
+	// Examples: 2026-02-03T09:30:00.000000000Z
+	CreatedAt *time.Time `json:"created_at,omitempty"`
+
+	// Description What it is, for people.
+	Description *string `json:"description,omitempty"`
+
+	// ExecutionProfile The profile, unless the task names one.
+	ExecutionProfile *string `json:"execution_profile,omitempty"`
+
+	// ExternalAgentKind The external agent that it is for.
+	ExternalAgentKind *string `json:"external_agent_kind,omitempty"`
+
+	// ExternalAgentOptions Options of the external agent.
+	ExternalAgentOptions *map[string]string `json:"external_agent_options,omitempty"`
+
+	// Id Identifies it; opaque.
+	Id string `json:"id"`
+
+	// Instructions For the model, ahead of the task's own system_prompt.
+	Instructions *string `json:"instructions,omitempty"`
+
+	// ModelHint The model, unless the task names one or another provider.
+	ModelHint *string `json:"model_hint,omitempty"`
+
+	// Name Its name.
+	Name string `json:"name"`
+
+	// NetworkAllowed false: nothing that uses the network may run.
+	NetworkAllowed bool `json:"network_allowed"`
+
+	// ProjectMemoryPolicy How much of a project's memory goes into the prompt.
+	ProjectMemoryPolicy PresetProjectMemoryPolicy `json:"project_memory_policy"`
+
+	// ProviderHint The provider, unless the task names one.
+	ProviderHint *string `json:"provider_hint,omitempty"`
+
+	// SkillIds Skills that go with it.
+	SkillIds *[]string `json:"skill_ids,omitempty"`
+
+	// Surface Where it can be chosen.
+	Surface PresetSurface `json:"surface"`
+
+	// ToolsEnabled false: no tool is offered, and none may run.
+	ToolsEnabled bool `json:"tools_enabled"`
+
+	// UpdatedAt When it last changed.
+	//
+	// Examples: 2026-02-03T09:30:00.000000000Z
+	UpdatedAt *time.Time `json:"updated_at,omitempty"`
+
+	// WritesAllowed false: changes can only be proposed.
+	WritesAllowed bool `json:"writes_allowed"`
+}
+
+// PresetApprovalPolicy require asks before every tool call, block denies what would ask; inherit and allow change nothing.
+type PresetApprovalPolicy string
+
+// PresetContextSourcePolicy How much of a project's context sources goes into the prompt.
+type PresetContextSourcePolicy string
+
+// PresetProjectMemoryPolicy How much of a project's memory goes into the prompt.
+type PresetProjectMemoryPolicy string
+
+// PresetSurface Where it can be chosen.
+type PresetSurface string
+
+// PresetAnswer defines model for PresetAnswer.
+type PresetAnswer struct {
+	// Data The answer itself.
+	Data Preset `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// PresetChange defines model for PresetChange.
+type PresetChange struct {
+	// ApprovalPolicy require asks before every tool call, block denies what would ask; inherit, which is meant if it is empty, and allow change nothing.
+	ApprovalPolicy *PresetChangeApprovalPolicy `json:"approval_policy,omitempty"`
+
+	// BrowserAllowed Pages of the origins may be looked at. Needs tools_enabled, surface any or hecate_task, and an origin.
+	BrowserAllowed *bool `json:"browser_allowed,omitempty"`
+
+	// BrowserAllowedOrigins Exact origins, such as https://docs.example; dropped without a grant.
+	BrowserAllowedOrigins *[]string `json:"browser_allowed_origins,omitempty"`
+
+	// BrowserInteractionsAllowed Pages of the origins may be acted on. Needs the same; neither grant implies the other.
+	BrowserInteractionsAllowed *bool `json:"browser_interactions_allowed,omitempty"`
+
+	// ContextSourcePolicy How much of a project's context sources goes into the prompt; inherit if empty.
+	ContextSourcePolicy *PresetChangeContextSourcePolicy `json:"context_source_policy,omitempty"`
+
+	// Description What it is for, for people.
+	Description *string `json:"description,omitempty"`
+
+	// ExecutionProfile The profile, unless the task names one.
+	//
+	// Examples: repo_local
+	ExecutionProfile *string `json:"execution_profile,omitempty"`
+
+	// ExternalAgentKind The external agent that it is for.
+	ExternalAgentKind *string `json:"external_agent_kind,omitempty"`
+
+	// ExternalAgentOptions Options of the external agent.
+	ExternalAgentOptions *map[string]string `json:"external_agent_options,omitempty"`
+
+	// Instructions For the model, ahead of the task's own system_prompt.
+	Instructions *string `json:"instructions,omitempty"`
+
+	// ModelHint The model, unless the task names one or another provider.
+	ModelHint *string `json:"model_hint,omitempty"`
+
+	// Name Its name; needed.
+	Name *string `json:"name,omitempty"`
+
+	// NetworkAllowed false: nothing that uses the network may run.
+	NetworkAllowed *bool `json:"network_allowed,omitempty"`
+
+	// ProjectMemoryPolicy How much of a project's memory goes into the prompt; inherit if empty.
+	ProjectMemoryPolicy *PresetChangeProjectMemoryPolicy `json:"project_memory_policy,omitempty"`
+
+	// ProviderHint The provider, unless the task names one.
+	ProviderHint *string `json:"provider_hint,omitempty"`
+
+	// SkillIds Skills that go with it.
+	SkillIds *[]string `json:"skill_ids,omitempty"`
+
+	// Surface Where it can be chosen; any if empty.
+	Surface *PresetChangeSurface `json:"surface,omitempty"`
+
+	// ToolsEnabled false: no tool is offered, and none may run.
+	ToolsEnabled *bool `json:"tools_enabled,omitempty"`
+
+	// WritesAllowed false: changes can only be proposed.
+	WritesAllowed *bool `json:"writes_allowed,omitempty"`
+}
+
+// PresetChangeApprovalPolicy require asks before every tool call, block denies what would ask; inherit, which is meant if it is empty, and allow change nothing.
+type PresetChangeApprovalPolicy string
+
+// PresetChangeContextSourcePolicy How much of a project's context sources goes into the prompt; inherit if empty.
+type PresetChangeContextSourcePolicy string
+
+// PresetChangeProjectMemoryPolicy How much of a project's memory goes into the prompt; inherit if empty.
+type PresetChangeProjectMemoryPolicy string
+
+// PresetChangeSurface Where it can be chosen; any if empty.
+type PresetChangeSurface string
+
+// PresetList defines model for PresetList.
+type PresetList struct {
+	// Data The answer itself.
+	Data []Preset `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// PresetRequest defines model for PresetRequest.
+type PresetRequest struct {
+	// Id Letters, digits, -, _ and .; made if empty.
+	Id *string `json:"id,omitempty"`
 }
 
 // Projection defines model for Projection.
@@ -2112,11 +2663,17 @@ type StepList struct {
 
 // Task defines model for Task.
 type Task struct {
+	// AgentPresetApprovalPolicy What the preset said about questions: inherit, require, block or allow.
+	AgentPresetApprovalPolicy *string `json:"agent_preset_approval_policy,omitempty"`
+
 	// AgentPresetBrowserAllowed Whether the preset allowed the browser.
 	AgentPresetBrowserAllowed *bool `json:"agent_preset_browser_allowed,omitempty"`
 
 	// AgentPresetBrowserAllowedOrigins The origins that the preset allowed the browser.
 	AgentPresetBrowserAllowedOrigins *[]string `json:"agent_preset_browser_allowed_origins,omitempty"`
+
+	// AgentPresetBrowserInteractionsAllowed Whether the preset allowed to act on pages in the browser.
+	AgentPresetBrowserInteractionsAllowed *bool `json:"agent_preset_browser_interactions_allowed,omitempty"`
 
 	// AgentPresetId The preset that it was made from.
 	AgentPresetId *string `json:"agent_preset_id,omitempty"`
@@ -2199,6 +2756,9 @@ type Task struct {
 
 	// PendingApprovalCount Approvals of the latest run that wait for an answer.
 	PendingApprovalCount *int64 `json:"pending_approval_count,omitempty"`
+
+	// PermissionPosture levels if what asks depends on the tool's level; absent if the server's policies say it.
+	PermissionPosture *string `json:"permission_posture,omitempty"`
 
 	// Priority As it was given.
 	Priority *string `json:"priority,omitempty"`
@@ -2306,7 +2866,7 @@ type UsageEvent struct {
 	// CostKnown False if the amount is not known; it is then shown as 0.
 	CostKnown bool `json:"cost_known"`
 
-	// Detail Why there is no full answer: abandoned when the worker vanished, failed when the answer broke off.
+	// Detail What is special: abandoned when the worker vanished, failed when the answer broke off, repetition_check when a fast model looked whether the run makes progress, which is none of the run's model calls.
 	Detail *UsageEventDetail `json:"detail,omitempty"`
 
 	// Model The model that answered or was asked.
@@ -2340,7 +2900,7 @@ type UsageEvent struct {
 	Type UsageEventType `json:"type"`
 }
 
-// UsageEventDetail Why there is no full answer: abandoned when the worker vanished, failed when the answer broke off.
+// UsageEventDetail What is special: abandoned when the worker vanished, failed when the answer broke off, repetition_check when a fast model looked whether the run makes progress, which is none of the run's model calls.
 type UsageEventDetail string
 
 // UsageEventScope The account that was charged.
@@ -2404,6 +2964,30 @@ type Warning struct {
 
 	// Message The same for people.
 	Message string `json:"message"`
+}
+
+// ListAgentPresetsParams defines parameters for ListAgentPresets.
+type ListAgentPresetsParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// CreateAgentPresetParams defines parameters for CreateAgentPreset.
+type CreateAgentPresetParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// GetAgentPresetParams defines parameters for GetAgentPreset.
+type GetAgentPresetParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
 // ListEventsParams defines parameters for ListEvents.
@@ -2775,6 +3359,12 @@ type WhoAmIParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// CreateAgentPresetJSONRequestBody defines body for CreateAgentPreset for application/json ContentType.
+type CreateAgentPresetJSONRequestBody = PresetRequest
+
+// UpdateAgentPresetJSONRequestBody defines body for UpdateAgentPreset for application/json ContentType.
+type UpdateAgentPresetJSONRequestBody = PresetChange
+
 // RebuildProjectionsJSONRequestBody defines body for RebuildProjections for application/json ContentType.
 type RebuildProjectionsJSONRequestBody = RebuildProjectionsRequest
 
@@ -2888,6 +3478,63 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
 	GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAgentPresets List work policies
+	//
+	// In order of id, the built-in ones among them.
+	//
+	// Corresponds with GET /hecate/v1/agent-presets (the `ListAgentPresets` operationId).
+	ListAgentPresets(ctx context.Context, params *ListAgentPresetsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAgentPresetWithBody Write a work policy
+	//
+	// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+	CreateAgentPresetWithBody(ctx context.Context, params *CreateAgentPresetParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// CreateAgentPreset Write a work policy
+	//
+	// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+	CreateAgentPreset(ctx context.Context, params *CreateAgentPresetParams, body CreateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// DeleteAgentPreset Delete a work policy
+	//
+	// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+	//
+	// Corresponds with DELETE /hecate/v1/agent-presets/{preset_id} (the `DeleteAgentPreset` operationId).
+	DeleteAgentPreset(ctx context.Context, presetId string, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetAgentPreset Get a work policy
+	//
+	// A built-in one or one that somebody wrote.
+	//
+	// Corresponds with GET /hecate/v1/agent-presets/{preset_id} (the `GetAgentPreset` operationId).
+	GetAgentPreset(ctx context.Context, presetId string, params *GetAgentPresetParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAgentPresetWithBody Change a work policy
+	//
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+	UpdateAgentPresetWithBody(ctx context.Context, presetId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// UpdateAgentPreset Change a work policy
+	//
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+	UpdateAgentPreset(ctx context.Context, presetId string, body UpdateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListEvents List events of all runs
 	//
@@ -3291,6 +3938,133 @@ type ClientInterface interface {
 // Corresponds with GET /healthz (the `GetHealth` operationId).
 func (c *Client) GetHealth(ctx context.Context, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetHealthRequest(c.Server)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAgentPresets List work policies
+//
+// In order of id, the built-in ones among them.
+//
+// Corresponds with GET /hecate/v1/agent-presets (the `ListAgentPresets` operationId).
+func (c *Client) ListAgentPresets(ctx context.Context, params *ListAgentPresetsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAgentPresetsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAgentPresetWithBody Write a work policy
+//
+// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+func (c *Client) CreateAgentPresetWithBody(ctx context.Context, params *CreateAgentPresetParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAgentPresetRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// CreateAgentPreset Write a work policy
+//
+// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+func (c *Client) CreateAgentPreset(ctx context.Context, params *CreateAgentPresetParams, body CreateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewCreateAgentPresetRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// DeleteAgentPreset Delete a work policy
+//
+// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+//
+// Corresponds with DELETE /hecate/v1/agent-presets/{preset_id} (the `DeleteAgentPreset` operationId).
+func (c *Client) DeleteAgentPreset(ctx context.Context, presetId string, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewDeleteAgentPresetRequest(c.Server, presetId)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetAgentPreset Get a work policy
+//
+// A built-in one or one that somebody wrote.
+//
+// Corresponds with GET /hecate/v1/agent-presets/{preset_id} (the `GetAgentPreset` operationId).
+func (c *Client) GetAgentPreset(ctx context.Context, presetId string, params *GetAgentPresetParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetAgentPresetRequest(c.Server, presetId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAgentPresetWithBody Change a work policy
+//
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+func (c *Client) UpdateAgentPresetWithBody(ctx context.Context, presetId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAgentPresetRequestWithBody(c.Server, presetId, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// UpdateAgentPreset Change a work policy
+//
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+func (c *Client) UpdateAgentPreset(ctx context.Context, presetId string, body UpdateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewUpdateAgentPresetRequest(c.Server, presetId, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4218,6 +4992,287 @@ func NewGetHealthRequest(server string) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+
+	return req, nil
+}
+
+// NewListAgentPresetsRequest constructs an http.Request for the ListAgentPresets method
+func NewListAgentPresetsRequest(server string, params *ListAgentPresetsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/agent-presets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewCreateAgentPresetRequest calls the generic CreateAgentPreset builder with application/json body
+func NewCreateAgentPresetRequest(server string, params *CreateAgentPresetParams, body CreateAgentPresetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewCreateAgentPresetRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewCreateAgentPresetRequestWithBody constructs an http.Request for the CreateAgentPreset method, with any body, and a specified content type
+func NewCreateAgentPresetRequestWithBody(server string, params *CreateAgentPresetParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/agent-presets")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewDeleteAgentPresetRequest constructs an http.Request for the DeleteAgentPreset method
+func NewDeleteAgentPresetRequest(server string, presetId string) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "preset_id", presetId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/agent-presets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodDelete, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	return req, nil
+}
+
+// NewGetAgentPresetRequest constructs an http.Request for the GetAgentPreset method
+func NewGetAgentPresetRequest(server string, presetId string, params *GetAgentPresetParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "preset_id", presetId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/agent-presets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewUpdateAgentPresetRequest calls the generic UpdateAgentPreset builder with application/json body
+func NewUpdateAgentPresetRequest(server string, presetId string, body UpdateAgentPresetJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewUpdateAgentPresetRequestWithBody(server, presetId, "application/json", bodyReader)
+}
+
+// NewUpdateAgentPresetRequestWithBody constructs an http.Request for the UpdateAgentPreset method, with any body, and a specified content type
+func NewUpdateAgentPresetRequestWithBody(server string, presetId string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "preset_id", presetId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/agent-presets/%s", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPatch, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -7310,6 +8365,69 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /healthz (the `GetHealth` operationId).
 	GetHealthWithResponse(ctx context.Context, reqEditors ...RequestEditorFn) (*GetHealthResponse, error)
 
+	// ListAgentPresetsWithResponse List work policies
+	//
+	// In order of id, the built-in ones among them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/agent-presets (the `ListAgentPresets` operationId).
+	ListAgentPresetsWithResponse(ctx context.Context, params *ListAgentPresetsParams, reqEditors ...RequestEditorFn) (*ListAgentPresetsResponse, error)
+
+	// CreateAgentPresetWithBodyWithResponse Write a work policy
+	//
+	// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+	CreateAgentPresetWithBodyWithResponse(ctx context.Context, params *CreateAgentPresetParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAgentPresetResponse, error)
+
+	// CreateAgentPresetWithResponse Write a work policy
+	//
+	// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+	CreateAgentPresetWithResponse(ctx context.Context, params *CreateAgentPresetParams, body CreateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAgentPresetResponse, error)
+
+	// DeleteAgentPresetWithResponse Delete a work policy
+	//
+	// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with DELETE /hecate/v1/agent-presets/{preset_id} (the `DeleteAgentPreset` operationId).
+	DeleteAgentPresetWithResponse(ctx context.Context, presetId string, reqEditors ...RequestEditorFn) (*DeleteAgentPresetResponse, error)
+
+	// GetAgentPresetWithResponse Get a work policy
+	//
+	// A built-in one or one that somebody wrote.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/agent-presets/{preset_id} (the `GetAgentPreset` operationId).
+	GetAgentPresetWithResponse(ctx context.Context, presetId string, params *GetAgentPresetParams, reqEditors ...RequestEditorFn) (*GetAgentPresetResponse, error)
+
+	// UpdateAgentPresetWithBodyWithResponse Change a work policy
+	//
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+	UpdateAgentPresetWithBodyWithResponse(ctx context.Context, presetId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAgentPresetResponse, error)
+
+	// UpdateAgentPresetWithResponse Change a work policy
+	//
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+	UpdateAgentPresetWithResponse(ctx context.Context, presetId string, body UpdateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAgentPresetResponse, error)
+
 	// ListEventsWithResponse List events of all runs
 	//
 	// One page of the history of all runs, oldest first. Go on with `next_after_sequence` until a page is empty.
@@ -7817,6 +8935,459 @@ func (r GetHealthResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetHealthResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListAgentPresetsResponse200Headers the declared response headers of an HTTP 200 response for ListAgentPresets
+type ListAgentPresetsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListAgentPresetsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PresetList
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListAgentPresetsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAgentPresetsResponse) GetJSON200() *PresetList {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListAgentPresetsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListAgentPresetsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListAgentPresetsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListAgentPresetsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAgentPresetsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAgentPresetsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAgentPresetsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAgentPresetsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// CreateAgentPresetResponse201Headers the declared response headers of an HTTP 201 response for CreateAgentPreset
+type CreateAgentPresetResponse201Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type CreateAgentPresetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON201 the response for an HTTP 201 `application/json` response
+	JSON201 *PresetAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers201 the parsed response headers for an HTTP 201 response
+	Headers201 *CreateAgentPresetResponse201Headers
+}
+
+// GetJSON201 returns the response for an HTTP 201 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON201() *PresetAnswer {
+	return r.JSON201
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r CreateAgentPresetResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r CreateAgentPresetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r CreateAgentPresetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r CreateAgentPresetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r CreateAgentPresetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// DeleteAgentPresetResponse204Headers the declared response headers of an HTTP 204 response for DeleteAgentPreset
+type DeleteAgentPresetResponse204Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type DeleteAgentPresetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers204 the parsed response headers for an HTTP 204 response
+	Headers204 *DeleteAgentPresetResponse204Headers
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r DeleteAgentPresetResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r DeleteAgentPresetResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r DeleteAgentPresetResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r DeleteAgentPresetResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r DeleteAgentPresetResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r DeleteAgentPresetResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r DeleteAgentPresetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r DeleteAgentPresetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r DeleteAgentPresetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r DeleteAgentPresetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetAgentPresetResponse200Headers the declared response headers of an HTTP 200 response for GetAgentPreset
+type GetAgentPresetResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetAgentPresetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PresetAnswer
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetAgentPresetResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetAgentPresetResponse) GetJSON200() *PresetAnswer {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetAgentPresetResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetAgentPresetResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetAgentPresetResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetAgentPresetResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetAgentPresetResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetAgentPresetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetAgentPresetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetAgentPresetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetAgentPresetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// UpdateAgentPresetResponse200Headers the declared response headers of an HTTP 200 response for UpdateAgentPreset
+type UpdateAgentPresetResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type UpdateAgentPresetResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PresetAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *UpdateAgentPresetResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON200() *PresetAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r UpdateAgentPresetResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r UpdateAgentPresetResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r UpdateAgentPresetResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r UpdateAgentPresetResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r UpdateAgentPresetResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -11334,6 +12905,111 @@ func (c *ClientWithResponses) GetHealthWithResponse(ctx context.Context, reqEdit
 	return ParseGetHealthResponse(rsp)
 }
 
+// ListAgentPresetsWithResponse List work policies
+//
+// In order of id, the built-in ones among them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/agent-presets (the `ListAgentPresets` operationId).
+func (c *ClientWithResponses) ListAgentPresetsWithResponse(ctx context.Context, params *ListAgentPresetsParams, reqEditors ...RequestEditorFn) (*ListAgentPresetsResponse, error) {
+	rsp, err := c.ListAgentPresets(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAgentPresetsResponse(rsp)
+}
+
+// CreateAgentPresetWithBodyWithResponse Write a work policy
+//
+// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+func (c *ClientWithResponses) CreateAgentPresetWithBodyWithResponse(ctx context.Context, params *CreateAgentPresetParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*CreateAgentPresetResponse, error) {
+	rsp, err := c.CreateAgentPresetWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAgentPresetResponse(rsp)
+}
+
+// CreateAgentPresetWithResponse Write a work policy
+//
+// An id that is taken, also by a built-in one, is a conflict. What is left out forbids.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/agent-presets (the `CreateAgentPreset` operationId).
+func (c *ClientWithResponses) CreateAgentPresetWithResponse(ctx context.Context, params *CreateAgentPresetParams, body CreateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*CreateAgentPresetResponse, error) {
+	rsp, err := c.CreateAgentPreset(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseCreateAgentPresetResponse(rsp)
+}
+
+// DeleteAgentPresetWithResponse Delete a work policy
+//
+// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with DELETE /hecate/v1/agent-presets/{preset_id} (the `DeleteAgentPreset` operationId).
+func (c *ClientWithResponses) DeleteAgentPresetWithResponse(ctx context.Context, presetId string, reqEditors ...RequestEditorFn) (*DeleteAgentPresetResponse, error) {
+	rsp, err := c.DeleteAgentPreset(ctx, presetId, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseDeleteAgentPresetResponse(rsp)
+}
+
+// GetAgentPresetWithResponse Get a work policy
+//
+// A built-in one or one that somebody wrote.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/agent-presets/{preset_id} (the `GetAgentPreset` operationId).
+func (c *ClientWithResponses) GetAgentPresetWithResponse(ctx context.Context, presetId string, params *GetAgentPresetParams, reqEditors ...RequestEditorFn) (*GetAgentPresetResponse, error) {
+	rsp, err := c.GetAgentPreset(ctx, presetId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetAgentPresetResponse(rsp)
+}
+
+// UpdateAgentPresetWithBodyWithResponse Change a work policy
+//
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+func (c *ClientWithResponses) UpdateAgentPresetWithBodyWithResponse(ctx context.Context, presetId string, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*UpdateAgentPresetResponse, error) {
+	rsp, err := c.UpdateAgentPresetWithBody(ctx, presetId, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAgentPresetResponse(rsp)
+}
+
+// UpdateAgentPresetWithResponse Change a work policy
+//
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
+func (c *ClientWithResponses) UpdateAgentPresetWithResponse(ctx context.Context, presetId string, body UpdateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAgentPresetResponse, error) {
+	rsp, err := c.UpdateAgentPreset(ctx, presetId, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseUpdateAgentPresetResponse(rsp)
+}
+
 // ListEventsWithResponse List events of all runs
 //
 // One page of the history of all runs, oldest first. Go on with `next_after_sequence` until a page is empty.
@@ -12124,6 +13800,477 @@ func ParseGetHealthResponse(rsp *http.Response) (*GetHealthResponse, error) {
 	switch {
 	case rsp.StatusCode == 200:
 		var headers GetHealthResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListAgentPresetsResponse parses an HTTP response from a ListAgentPresetsWithResponse call
+func ParseListAgentPresetsResponse(rsp *http.Response) (*ListAgentPresetsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAgentPresetsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PresetList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListAgentPresetsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseCreateAgentPresetResponse parses an HTTP response from a CreateAgentPresetWithResponse call
+func ParseCreateAgentPresetResponse(rsp *http.Response) (*CreateAgentPresetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &CreateAgentPresetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 201:
+		var dest PresetAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON201 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 201:
+		var headers CreateAgentPresetResponse201Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers201 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseDeleteAgentPresetResponse parses an HTTP response from a DeleteAgentPresetWithResponse call
+func ParseDeleteAgentPresetResponse(rsp *http.Response) (*DeleteAgentPresetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &DeleteAgentPresetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		break // No content-type
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 204:
+		var headers DeleteAgentPresetResponse204Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers204 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetAgentPresetResponse parses an HTTP response from a GetAgentPresetWithResponse call
+func ParseGetAgentPresetResponse(rsp *http.Response) (*GetAgentPresetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetAgentPresetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PresetAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetAgentPresetResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseUpdateAgentPresetResponse parses an HTTP response from a UpdateAgentPresetWithResponse call
+func ParseUpdateAgentPresetResponse(rsp *http.Response) (*UpdateAgentPresetResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &UpdateAgentPresetResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PresetAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers UpdateAgentPresetResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
