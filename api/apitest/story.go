@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"hecate/domain/event"
+	"hecate/domain/permission"
+	"hecate/domain/permission/repetition"
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/eventstore"
@@ -36,6 +38,7 @@ func Story(t testing.TB, store eventstore.Store) {
 	})
 	Append(t, store, "task-"+TaskID, task.RunClosed{RunID: RunID, Status: "completed"}, task.BudgetRaised{MicroUSD: 5000})
 	Append(t, store, "run-"+RunID, storyAgain()...)
+	Append(t, store, "run-"+RunID, storyPermissions()...)
 }
 
 func storyOpening() []event.Payload {
@@ -52,7 +55,9 @@ func storyOpening() []event.Payload {
 		run.ModelCallFailed{ModelCallIndex: 1, StepID: "step_1", Kind: "overloaded", Message: "busy", Retryable: true, Partial: event.NewText("I wi")},
 		run.ModelCallAbandoned{ModelCallIndex: 1, StepID: "step_1", Reason: "worker vanished"},
 		run.ModelResponseRecorded{ModelCallIndex: 2, FinishReason: "tool_calls", Message: run.Message{
-			Role: run.RoleAssistant, Content: event.NewText(Long), ToolCalls: []run.ToolCall{
+			Role: run.RoleAssistant, Content: event.NewText(Long), Thinking: []json.RawMessage{
+				json.RawMessage(`{"type":"thinking","thinking":"I had better look.","signature":"sealed"}`), json.RawMessage(`{"type":"redacted_thinking","data":"sealed"}`),
+			}, ToolCalls: []run.ToolCall{
 				{ID: "c1", Name: "shell_exec", Arguments: event.NewText(`{"command":"ls <a> & b","n":9007199254740993}`)},
 				{ID: "c2", Name: "list_dir", Arguments: event.NewText(" ")},
 				{ID: "c3", Name: "grep", Arguments: event.NewText("{pattern")},
@@ -156,5 +161,41 @@ func storyAgain() []event.Payload {
 		},
 		run.OutcomeStated{ModelCallIndex: 1, ToolCallID: "c1", ToolName: "shell_exec", StepID: "step_2", Done: true, Note: event.NewText(Long), By: "operator"},
 		run.OutcomeStated{ModelCallIndex: 1, ToolCallID: "c2", ToolName: "shell_exec", StepID: "step_3", By: "operator"},
+	}
+}
+
+// storyPermissions is what a run tells about what it may do.
+func storyPermissions() []event.Payload {
+	change := permission.Change{Layer: permission.LayerProject, List: permission.ListPromoted, Text: "exec(cargo) args(*)"}
+	ruling := run.Ruling{Decision: "ask", Level: 2, Layer: "gate", Rule: "level-2", Posture: "levels", Config: "c0ff"}
+	return []event.Payload{
+		run.AssistantThinking{ModelCallIndex: 2, Response: 8},
+		run.ApprovalRequested{
+			ApprovalID: "approval_2", Kind: run.ApprovalBundle, Status: "pending", PolicyReason: "Agent requested tools that require approval: exec",
+			StepID: "step_9", ModelCallIndex: 4, Digest: "cd34", RememberIn: "/home/you/project/.hecate/config.toml", Summary: []string{"exec arguments withheld (argument_bytes=20)"},
+			Calls: []run.ApprovalCall{{
+				ToolCallID: "c6", ToolName: "exec", Ruling: ruling, Gates: []permission.Gate{permission.GateLevel}, Reason: "level 2 asks before exec",
+				Offer:   &permission.Offer{Scope: change.Text, Covers: "cargo with any arguments", List: permission.ListPromoted},
+				Answers: []string{"y", "a", "A", "e", "n", "N"}, Notes: []string{"look at build.rs"}, Locks: []string{"build-output"},
+			}, {
+				ToolCallID: "c7", ToolName: "exec", Ruling: ruling, Gates: []permission.Gate{permission.GateLevel}, Reason: "level 2 asks before exec", Answers: []string{"y", "n", "N"},
+			}},
+		},
+		run.ApprovalResolved{
+			ApprovalID: "approval_2", Kind: run.ApprovalBundle, Decision: "approved", Status: "approved", By: "operator", Comment: "seen", Scope: run.ScopeProject, Digest: "cd34",
+			Calls: []run.CallAnswer{
+				{ToolCallID: "c6", Decision: "approved", Grant: &run.SessionGrant{ID: "grant_1", Scope: change.Text, Remember: true}},
+				{ToolCallID: "c7", Decision: "denied", Note: "use make"},
+			},
+		},
+		run.ApprovalResolved{ApprovalID: "approval_3", Kind: run.ApprovalBundle, Decision: "rejected", Status: "rejected", By: "operator", Scope: run.ScopeOnce, Digest: "ef56", Continue: true},
+		run.PermissionChanged{Change: change, File: "/home/you/project/.hecate/config.toml", Saved: true, GrantID: "grant_1"},
+		run.PermissionRevoked{GrantID: "grant_1", Scope: change.Text, By: "operator"},
+		run.ProgressCheckStarted{ModelCallIndex: 4, ToolCallID: "c8", ToolName: "read_file", Trigger: repetition.Unchanged, Count: 2, Provider: "openai", Model: "gpt-5-mini"},
+		run.ProgressCheckCompleted{
+			ModelCallIndex: 4, ToolCallID: "c8", Assessment: repetition.Loop, Observations: []string{"nothing has changed"}, Asked: true, CostPicoUSD: 1_500_000, CostKnown: true,
+			Route: run.Route{Model: "gpt-5-mini", Provider: "openai", ProviderKind: "cloud"}, Usage: &run.Usage{Input: 30, Output: 5},
+		},
+		run.LockWaiting{ModelCallIndex: 4, ToolCallID: "c6", ToolName: "exec", Locks: []string{"build-output"}, Lock: "build-output", HeldByRun: "run_2", HeldByStep: "step_5"},
 	}
 }

@@ -40,6 +40,7 @@ var rewritten = map[string]bool{
 	run.ConversationInherited{}.EventType(): true,
 	run.ModelResponseRecorded{}.EventType(): true,
 	run.AssistantText{}.EventType():         true,
+	run.AssistantThinking{}.EventType():     true,
 	run.ToolCallProposed{}.EventType():      true,
 	run.FinalAnswer{}.EventType():           true,
 	run.ShellCommand{}.EventType():          true,
@@ -49,6 +50,8 @@ var rewritten = map[string]bool{
 	run.ArtifactRecorded{}.EventType():      true,
 	run.ApprovalRequested{}.EventType():     true,
 	run.OutcomeStated{}.EventType():         true,
+
+	run.ProgressCheckCompleted{}.EventType(): true,
 }
 
 // presenter turns records into items. It is used by one goroutine at a time.
@@ -112,7 +115,7 @@ func (p *presenter) show(ctx context.Context, r *eventstore.Record, payload even
 		return inherited{e.FromRunID, len(e.Messages)}, nil
 	case run.ModelResponseRecorded:
 		return responseRecorded(e), nil
-	case run.AssistantText, run.ToolCallProposed, run.FinalAnswer:
+	case run.AssistantText, run.AssistantThinking, run.ToolCallProposed, run.FinalAnswer:
 		return p.assistant(ctx, r, payload)
 	case run.ShellCommand:
 		return shellCommand(e), nil
@@ -129,6 +132,8 @@ func (p *presenter) show(ctx context.Context, r *eventstore.Record, payload even
 		return e, nil
 	case run.OutcomeStated:
 		return outcomeStated(e), nil
+	case run.ProgressCheckCompleted:
+		return checkCompleted(e), nil
 	}
 	return payload, nil
 }

@@ -25,6 +25,23 @@ func callCompleted(e run.ModelCallCompleted) completedCall {
 	return completedCall{ModelCallCompleted: e, Model: e.Route.Model, Provider: e.Route.Provider, ProviderKind: e.Route.ProviderKind}
 }
 
+// completedCheck does the same to the account of a check.
+type completedCheck struct {
+	run.ProgressCheckCompleted
+	Route        *struct{} `json:"route,omitempty"`
+	Model        string    `json:"model,omitempty"`
+	Provider     string    `json:"provider,omitempty"`
+	ProviderKind string    `json:"provider_kind,omitempty"`
+	CostMicroUSD int64     `json:"cost_micros_usd"`
+}
+
+func checkCompleted(e run.ProgressCheckCompleted) completedCheck {
+	return completedCheck{
+		ProgressCheckCompleted: e, Model: e.Route.Model, Provider: e.Route.Provider, ProviderKind: e.Route.ProviderKind,
+		CostMicroUSD: run.MicroUSD(e.CostPicoUSD),
+	}
+}
+
 type failedCall struct {
 	run.ModelCallFailed
 	Partial string `json:"partial,omitempty"`
@@ -60,6 +77,13 @@ type assistantText struct {
 	Text           string `json:"text"`
 }
 
+// thinking is what can be read of the model's reasoning. What the provider encrypts is
+// not among it.
+type thinking struct {
+	ModelCallIndex int64  `json:"model_call_index"`
+	Text           string `json:"text"`
+}
+
 type proposedCall struct {
 	ModelCallIndex int64           `json:"model_call_index"`
 	ToolCallID     string          `json:"tool_call_id"`
@@ -83,6 +107,10 @@ func (p *presenter) assistant(ctx context.Context, r *eventstore.Record, payload
 		m, err := p.responses.message(ctx, p.log, r.Stream, e.Response)
 		said, _ := text(m.Content)
 		return assistantText{e.ModelCallIndex, e.BlockIndex, said}, err
+	case run.AssistantThinking:
+		m, err := p.responses.message(ctx, p.log, r.Stream, e.Response)
+		thought, _ := text(event.NewText(m.ThinkingText()))
+		return thinking{e.ModelCallIndex, thought}, err
 	case run.FinalAnswer:
 		m, err := p.responses.message(ctx, p.log, r.Stream, e.Response)
 		said, _ := text(m.Content)
