@@ -4,7 +4,8 @@
 //
 // This package declares the items as clients see them. projections/runner keeps
 // order, checkpoints and rebuilds; projections/runs folds the streams of tasks and
-// runs into rows and answers queries; projections/activity composes the time line.
+// runs into rows and answers queries; projections/activity composes the time line;
+// projections/usage sums up costs, and projections/presets lists work policies.
 package projections
 
 import "time"
