@@ -70,10 +70,14 @@ func (x *Executor) open(ctx context.Context, m Meta, taskID string, ahead run.Ah
 				return RunResult{}, err
 			}
 			events := x.now(0, first...)
-			done, err := x.append(ctx, m,
-				part{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(events), events: events},
-				part{stream: TaskStream(taskID), expected: version, events: x.now(version, changes...)},
-			)
+			parts := []part{
+				{stream: RunStream(opened.RunID), expected: eventstore.NoStream, work: workOf(events), events: events},
+				{stream: TaskStream(taskID), expected: version, events: x.now(version, changes...)},
+			}
+			if o.from != nil { // what is taken over, such as grants, must not have been taken back meanwhile
+				parts = append(parts, part{stream: RunStream(o.from.ID), expected: o.from.Version})
+			}
+			done, err := x.append(ctx, m, parts...)
 			if err != nil {
 				return RunResult{}, err
 			}
