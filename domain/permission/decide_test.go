@@ -74,6 +74,7 @@ func TestHardLimits(t *testing.T) {
 		{"not git's", permission.Posture{}, files("edit", permission.Path{Name: ".github/x"}), ""},
 		{"the project's permissions", permission.Posture{}, files("create", permission.Path{Name: "./.hecate/config.toml"}), "permission_file"},
 		{"in capitals", permission.Posture{}, files("create", permission.Path{Name: ".HECATE/Config.toml"}), "permission_file"},
+		{"a file for who works below", permission.Posture{}, files("create", permission.Path{Name: "sub/.Hecate/config.toml"}), "permission_file"},
 		{"another such file", permission.Posture{Protected: []string{"./ci/permissions.toml"}}, files("edit", permission.Path{Name: "x", Resolved: "ci/permissions.toml"}), "permission_file"},
 		{"a file URL", permission.Posture{}, fetch("file:///etc/passwd"), "url"},
 		{"two readings", permission.Posture{}, fetch("https://evil.example\\@docs.rs/"), "url"},

@@ -120,8 +120,10 @@ func insideGit(place string) bool {
 	return false
 }
 
+// protects reports whether a path decides what is allowed: here, or for who works in a
+// directory below and would find another file there than the project's.
 func (p Posture) protects(place string) bool {
-	return strings.EqualFold(place, ProjectFile) ||
+	return strings.EqualFold(place, ProjectFile) || strings.HasSuffix(strings.ToLower(place), "/"+ProjectFile) ||
 		slices.ContainsFunc(p.Protected, func(f string) bool { return strings.EqualFold(place, path.Clean(f)) })
 }
 

@@ -201,9 +201,10 @@ func (a *attempt) rules() run.Rules {
 func (a *attempt) posture() permission.Posture {
 	p := permission.Posture{Policies: a.Executor.Policies, PrivateAddrs: a.Settings.HTTP.AllowPrivateIPs}
 	if a.Permissions != nil {
-		p.Config = a.Permissions.For(a.project())
-		p.Project = a.projectFile() != ""
-		if rel, err := filepath.Rel(a.s.WorkspacePath, a.projectFile()); err == nil {
+		project := a.project()
+		p.Config = a.Permissions.For(project)
+		p.Project = filepath.IsAbs(project.Dir) || filepath.IsAbs(project.File)
+		if rel, err := filepath.Rel(a.s.WorkspacePath, project.File); err == nil && project.File != "" {
 			p.Protected = []string{rel} // in a workspace that is the project itself
 		}
 	}

@@ -280,7 +280,10 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 // denied reports which files a deny on view keeps back, by what the files say at the
 // moment; nil if there is no deny entry at all.
 func (a *attempt) denied() func(rel string) bool {
-	config := a.posture().Config
+	if a.Permissions == nil {
+		return nil
+	}
+	config := a.Permissions.For(a.project())
 	if len(config.Entries) == 0 {
 		return nil
 	}
