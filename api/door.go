@@ -53,6 +53,9 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 	actor, refused := d.guard.Check(r)
 	info.Actor = actor
+	if refused != nil && r.ContentLength != 0 {
+		t.Header().Set("Connection", "close") // or the body of a stranger would be waited for, to be thrown away
+	}
 	if refused == nil && !readable(r) {
 		refused = envelope.New(http.StatusBadRequest, envelope.TypeInvalid, "the path and the query must be UTF-8 without NUL bytes")
 	}

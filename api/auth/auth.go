@@ -137,7 +137,11 @@ func (g *Guard) crossSite(r *http.Request) bool {
 // without asking first. Old browsers send such forms without an Origin, so its
 // absence proves nothing.
 func browserTyped(r *http.Request) bool {
-	for _, ct := range r.Header.Values("Content-Type") {
+	types := r.Header.Values("Content-Type")
+	if len(types) == 0 && r.ContentLength != 0 && fromBrowser(r) { // a page can leave the type out
+		return true
+	}
+	for _, ct := range types {
 		media, _, err := mime.ParseMediaType(ct)
 		if err != nil {
 			media, _, _ = strings.Cut(strings.ToLower(ct), ";")
@@ -148,6 +152,12 @@ func browserTyped(r *http.Request) bool {
 		}
 	}
 	return false
+}
+
+// fromBrowser reports whether a browser sent the request, as far as it says so.
+func fromBrowser(r *http.Request) bool {
+	_, fetched := r.Header["Sec-Fetch-Mode"]
+	return fetched || r.Header.Get("Origin") != "" || strings.HasPrefix(r.UserAgent(), "Mozilla/")
 }
 
 func forbidden(message string) *envelope.Error {
