@@ -195,11 +195,13 @@ func (a *app) dataDirs() []string {
 }
 
 // userDataDir is where run keeps its log if HECATE_DATA_DIR names no other place.
-func (a *app) userDataDir() string {
-	if dir := a.getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
+func (a *app) userDataDir() string { return userDataDir(a.getenv) }
+
+func userDataDir(getenv func(string) string) string {
+	if dir := getenv("XDG_DATA_HOME"); filepath.IsAbs(dir) {
 		return filepath.Join(dir, "hecate")
 	}
-	return filepath.Join(a.getenv("HOME"), ".local", "share", "hecate")
+	return filepath.Join(getenv("HOME"), ".local", "share", "hecate")
 }
 
 func isLoopback(base string) bool {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 
 	"hecate/cmd/hecate/internal/operators"
 	"hecate/domain/clock"
@@ -39,6 +40,27 @@ func hostID(dir string) (string, error) {
 	}
 	host.ID = ident.New("runtime")
 	return host.ID, writeJSON(path, host)
+}
+
+// dataToHide lists the directories with logs and tokens, with which what an agent runs has
+// no business: this server's, and that of the server that "hecate run" starts. Links are
+// resolved, as those of workspaces are.
+func dataToHide(c config) ([]string, error) {
+	usual := userDataDir(func(name string) string { return c.environ[name] })
+	var out []string
+	for _, dir := range []string{c.DataDir, usual} {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, err
+		}
+		if real, err := filepath.EvalSymlinks(abs); err == nil {
+			abs = real
+		}
+		if !slices.Contains(out, abs) {
+			out = append(out, abs)
+		}
+	}
+	return out, nil
 }
 
 // openOperators returns the list of operators, after making the first one in a list that

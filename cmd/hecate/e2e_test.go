@@ -17,6 +17,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/operators"
 	"hecate/runtime/model/scripted"
 	"hecate/tools/process"
 )
@@ -97,6 +98,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "waitfile": waitFile, "start": startTask, "waitpending": waitPending, "latest": latest, "direct": startDirect,
+			"private": private, "operator": asOperator, "firstoperator": firstOfList,
 		},
 	})
 }
@@ -135,6 +137,27 @@ func waitFile(ts *testscript.TestScript, _ bool, args []string) {
 		_, err := os.Stat(ts.MkAbs(args[0]))
 		return err == nil
 	})
+}
+
+// private FILE fails if others than its owner may do something with the file.
+func private(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if info.Mode().Perm() != 0o600 {
+		ts.Fatalf("%s has mode %v", args[0], info.Mode())
+	}
+}
+
+// operator FILE makes the commands that follow use the token in the file.
+func asOperator(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Setenv("HECATE_OPERATOR_TOKEN", strings.TrimSpace(ts.ReadFile(args[0])))
+}
+
+// firstoperator sets FIRST to the name of the first operator.
+func firstOfList(ts *testscript.TestScript, _ bool, _ []string) {
+	list, err := operators.Read(ts.MkAbs("data/operators.json"))
+	ts.Check(err)
+	ts.Setenv("FIRST", list[0].Name)
 }
 
 // serverOf is a client of the server that runs in the script's data directory.

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -158,7 +157,7 @@ func (n *node) open(ctx context.Context) error {
 func (n *node) workerConfig(executor *commands.Executor, p providerSettings, settings tools.Settings, hostID string) worker.Config {
 	c := worker.Config{
 		Executor: executor, Store: n.stores.log, Router: p.set, Tools: append(builtin.All(), builtin.Direct()...), Settings: settings,
-		Workspaces: workspace.NewManager(n.config.TempDir), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
+		Workspaces: workspace.NewManager(n.config.TempDir, settings.Hidden...), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
 		Workers: n.config.Workers, ClaimsMax: n.config.RunsMax, NodeID: hostID, Log: n.log,
 		Retry: p.retry.After, Prices: p.prices, Reserve: n.config.CostReservation, OutputMax: n.config.OutputTokensMax,
 		Reconcile: n.config.Reconcile, DrainMax: max(0, n.config.ShutdownMax-drainMargin), Host: machineID(), Shared: n.config.SharedRoots,
@@ -295,13 +294,13 @@ func toolSettings(c config) (tools.Settings, error) {
 	if c.Sandbox != "none" {
 		wrapper, path = sandbox.Detect()
 	}
-	data, err := filepath.Abs(c.DataDir)
+	hidden, err := dataToHide(c)
 	if err != nil {
 		return tools.Settings{}, fmt.Errorf("find the data directory: %w", err)
 	}
 	return tools.Settings{
 		OutputMaxBytes: c.OutputMaxBytes, ShellAllowPrivateIPs: c.ShellAllowPrivateIPs, ShellAllowedHosts: c.ShellAllowedHosts,
 		Wrapper: wrapper, WrapperPath: path,
-		Hidden: []string{data}, // what the agent runs has no business with the log
+		Hidden: hidden,
 	}, nil
 }

@@ -91,6 +91,8 @@ func (p Posture) boundsLimit(c Call) *Limit {
 		}
 		for _, place := range x.Places() {
 			switch {
+			case p.Hides(place):
+				return &Limit{"server_data", fmt.Sprintf("path %q is in the server's own data, where no tool looks", shorten(x.Name))}
 			case !edits:
 			case insideGit(place):
 				return &Limit{"git_metadata", fmt.Sprintf("path %q is Git's own; file tools do not write there", shorten(x.Name))}
@@ -118,6 +120,15 @@ func insideGit(place string) bool {
 		}
 	}
 	return false
+}
+
+// Hides reports whether a path below the workspace root is a hidden directory, or in one.
+func (p Posture) Hides(place string) bool {
+	place = strings.ToLower(path.Clean(place)) // also where names are told apart: nothing else has that name
+	return slices.ContainsFunc(p.Hidden, func(dir string) bool {
+		dir = strings.ToLower(path.Clean(dir))
+		return dir == "." || place == dir || strings.HasPrefix(place, dir+"/")
+	})
 }
 
 // protects reports whether a path decides what is allowed: here, or for who works in a

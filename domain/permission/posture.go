@@ -31,6 +31,7 @@ type Posture struct {
 
 	PrivateAddrs bool     // a setting: URLs may lead to private, loopback and link-local addresses
 	Protected    []string // files below the workspace root, besides ProjectFile, that only config_edit may write
+	Hidden       []string // directories below the workspace root that no file tool may look into, such as the server's data
 
 	Config  Config
 	Session []Grant // given with a, for the task's chain of runs

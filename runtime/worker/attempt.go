@@ -199,7 +199,7 @@ func (a *attempt) rules() run.Rules {
 
 // posture is what the server, the files and the run say about calls at this moment.
 func (a *attempt) posture() permission.Posture {
-	p := permission.Posture{Policies: a.Executor.Policies, PrivateAddrs: a.Settings.HTTP.AllowPrivateIPs}
+	p := permission.Posture{Policies: a.Executor.Policies, PrivateAddrs: a.Settings.HTTP.AllowPrivateIPs, Hidden: a.hidden()}
 	if a.Permissions != nil {
 		project := a.project()
 		p.Config = a.Permissions.For(project)
@@ -209,6 +209,17 @@ func (a *attempt) posture() permission.Posture {
 		}
 	}
 	return a.s.Posture(p)
+}
+
+// hidden are the directories of the server that stand in the workspace, below its root.
+func (a *attempt) hidden() []string {
+	var out []string
+	for _, dir := range a.Settings.Hidden {
+		if rel, err := filepath.Rel(a.s.WorkspacePath, dir); err == nil && filepath.IsLocal(rel) {
+			out = append(out, rel)
+		}
+	}
+	return out
 }
 
 // project is what the run's permission files belong to: the original, never a copy.

@@ -277,16 +277,19 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 	}
 }
 
-// denied reports which files a deny on view keeps back, by what the files say at the
-// moment; nil if there is no deny entry at all.
+// denied reports which files are kept back from a search: the server's own, and what a
+// deny on view is about, by what the files say at the moment; nil if there are none.
 func (a *attempt) denied() func(rel string) bool {
-	if a.Permissions == nil {
-		return nil
+	var config permission.Config
+	if a.Permissions != nil {
+		config = a.Permissions.For(a.project())
 	}
-	config := a.Permissions.For(a.project())
-	if len(config.Entries) == 0 {
+	own := permission.Posture{Hidden: a.hidden()}
+	if len(config.Entries) == 0 && len(own.Hidden) == 0 {
 		return nil
 	}
 	// A search follows no links: what it finds is where it says.
-	return func(rel string) bool { return len(config.Denied("view", tools.Place{}.Paths(rel))) > 0 }
+	return func(rel string) bool {
+		return own.Hides(rel) || len(config.Denied("view", tools.Place{}.Paths(rel))) > 0
+	}
 }

@@ -8,13 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // copyTree copies files, directories and links from src to dst. Links are copied
 // as links: what they point to outside stays outside, and tools do not follow them
-// there. Sockets, pipes and devices are left out, and so is skip, the directory of
-// the workspaces themselves, should it lie inside the source.
-func copyTree(ctx context.Context, src, dst, skip string) error {
+// there. Sockets, pipes and devices are left out, and so are the directories of skip,
+// which are paths below the source.
+func copyTree(ctx context.Context, src, dst string, skip []string) error {
 	return filepath.WalkDir(src, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("read %s: %w", path, err)
@@ -22,12 +23,12 @@ func copyTree(ctx context.Context, src, dst, skip string) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if path == skip {
-			return fs.SkipDir
-		}
 		rel, err := filepath.Rel(src, path)
 		if err != nil {
 			return err
+		}
+		if slices.Contains(skip, rel) {
+			return fs.SkipDir
 		}
 		return copyEntry(path, filepath.Join(dst, rel), d)
 	})

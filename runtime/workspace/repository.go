@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"hecate/tools/process"
@@ -35,8 +36,9 @@ func clone(ctx context.Context, source, dst, branch string) error {
 // copyRepository clones a local repository and carries its uncommitted state over:
 // staged, changed, deleted and untracked files, but not ignored ones. Objects are
 // copied, not linked, so nothing done in the workspace can reach the source's. With
-// a branch, that branch is checked out and uncommitted work stays behind.
-func copyRepository(ctx context.Context, src, dst, branch string) error {
+// a branch, that branch is checked out and uncommitted work stays behind. What lies in
+// the directories of skip, which are paths below the source, is not carried over.
+func copyRepository(ctx context.Context, src, dst, branch string, skip []string) error {
 	if branch != "" {
 		return clone(ctx, src, dst, branch)
 	}
@@ -54,17 +56,17 @@ func copyRepository(ctx context.Context, src, dst, branch string) error {
 	if err := copyFile(index, filepath.Join(dst, ".git", "index")); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("copy the index: %w", err)
 	}
-	return copyWorkTree(ctx, src, dst)
+	return copyWorkTree(ctx, src, dst, skip)
 }
 
 // copyWorkTree copies what git knows of, and what it would ask about, as it stands.
-func copyWorkTree(ctx context.Context, src, dst string) error {
+func copyWorkTree(ctx context.Context, src, dst string, skip []string) error {
 	list, err := git(ctx, src, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 	if err != nil {
 		return err
 	}
 	for name := range bytes.SplitSeq(list, []byte{0}) {
-		if len(name) == 0 {
+		if len(name) == 0 || slices.ContainsFunc(skip, func(dir string) bool { return lies(string(name), dir) }) {
 			continue
 		}
 		if err := ctx.Err(); err != nil {
@@ -75,6 +77,12 @@ func copyWorkTree(ctx context.Context, src, dst string) error {
 		}
 	}
 	return nil
+}
+
+// lies reports whether a path is a directory or in it.
+func lies(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func copyListed(src, dst, name string) error {

@@ -17,11 +17,33 @@ import (
 
 // Manager owns the directory under which isolated workspaces stand, one per run:
 // <base>/<task id>/<run id>.
-type Manager struct{ base string }
+type Manager struct {
+	base    string
+	private []string // directories that are never copied
+}
 
 // NewManager uses "hecate-workspaces" below dir (normally the system's temporary directory).
-func NewManager(dir string) *Manager {
-	return &Manager{base: filepath.Join(dir, "hecate-workspaces")}
+// Nothing of the private directories gets into a copy: such as the server's data, which
+// often stands in the directory that is copied.
+func NewManager(dir string, private ...string) *Manager {
+	m := &Manager{base: filepath.Join(dir, "hecate-workspaces")}
+	m.private = append([]string{m.base}, private...)
+	return m
+}
+
+// skipped lists the private directories that lie in src, as paths below it. The path
+// of src has no links in it.
+func (m *Manager) skipped(src string) []string {
+	var out []string
+	for _, dir := range m.private {
+		if found, err := filepath.EvalSymlinks(dir); err == nil {
+			dir = found
+		}
+		if rel, err := filepath.Rel(src, dir); err == nil && filepath.IsLocal(rel) {
+			out = append(out, rel)
+		}
+	}
+	return out
 }
 
 // ID names a task's workspace on the wire.
@@ -69,10 +91,13 @@ func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
 	if err := within(sp.AllowedRoot, abs); err != nil {
 		return err
 	}
-	if isRepository(abs) {
-		return copyRepository(ctx, abs, dir, sp.BaseBranch)
+	if abs, err = filepath.EvalSymlinks(abs); err != nil { // a copy goes through no links
+		return err
 	}
-	return copyTree(ctx, abs, dir, m.base)
+	if isRepository(abs) {
+		return copyRepository(ctx, abs, dir, sp.BaseBranch, m.skipped(abs))
+	}
+	return copyTree(ctx, abs, dir, m.skipped(abs))
 }
 
 // inPlace checks the operator's own directory. It never falls back to a copy.

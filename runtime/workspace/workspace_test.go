@@ -126,6 +126,35 @@ func TestAPlainDirectoryIsCopiedWithItsLinks(t *testing.T) {
 	}
 }
 
+// What is the server's own gets into no copy, be the source a repository or not.
+func TestPrivateDirectoriesAreNotCopied(t *testing.T) {
+	for _, repository := range []bool{false, true} {
+		src := t.TempDir()
+		write(t, filepath.Join(src, "a.txt"), "a")
+		write(t, filepath.Join(src, ".data", "operator.token"), "secret")
+		write(t, filepath.Join(src, ".database"), "b")
+		if repository {
+			git(t, src, "init", "-q")
+		}
+		link := filepath.Join(t.TempDir(), "link") // to the source, which the private directory is not named by
+		if err := os.Symlink(src, link); err != nil {
+			t.Fatal(err)
+		}
+		for _, from := range []string{src, link} {
+			dst, err := workspace.NewManager(t.TempDir(), filepath.Join(src, ".data")).Prepare(t.Context(), state(run.Spec{WorkingDirectory: from}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if read(t, filepath.Join(dst, "a.txt")) != "a" || read(t, filepath.Join(dst, ".database")) != "b" {
+				t.Error("a file is missing")
+			}
+			if _, err := os.Stat(filepath.Join(dst, ".data")); err == nil {
+				t.Errorf("repository %v: the copy of %s has the server's data", repository, from)
+			}
+		}
+	}
+}
+
 func TestInPlace(t *testing.T) {
 	dir := t.TempDir()
 	other := t.TempDir()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -50,17 +51,30 @@ type Confine struct {
 	Set      []string // NAME=VALUE for the command alone: in bwrap's own environment they could change what bwrap does
 }
 
+// hidden are the arguments that empty the hidden directories: those in the workspace, and
+// those elsewhere.
+func (c Confine) hidden() (within, elsewhere []string) {
+	for _, dir := range c.Hidden {
+		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+			continue
+		}
+		if rel, err := filepath.Rel(c.Root, dir); err == nil && filepath.IsLocal(rel) {
+			within = append(within, "--tmpfs", dir)
+		} else {
+			elsewhere = append(elsewhere, "--tmpfs", dir)
+		}
+	}
+	return within, elsewhere
+}
+
 // Wrap returns argv run by bwrap at path: all else read-only, /tmp private and
 // empty, no capabilities, and all processes gone when the command is.
 func Wrap(path string, argv []string, c Confine) []string {
 	out := []string{
 		path, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp",
 	}
-	for _, dir := range c.Hidden {
-		if info, err := os.Stat(dir); err == nil && info.IsDir() {
-			out = append(out, "--tmpfs", dir)
-		}
-	}
+	within, elsewhere := c.hidden()
+	out = append(out, elsewhere...)
 	for _, s := range c.Set {
 		name, value, _ := strings.Cut(s, "=")
 		out = append(out, "--setenv", name, value) // before those of ours, which count
@@ -73,7 +87,9 @@ func Wrap(path string, argv []string, c Confine) []string {
 		// Build tools fail without a cache that they can write, and home is read-only in there.
 		out = append(out, "--bind", c.Cache, c.Cache, "--setenv", "XDG_CACHE_HOME", c.Cache)
 	}
-	out = append(out, bind, c.Root, c.Root, "--chdir", c.Dir,
+	out = append(out, bind, c.Root, c.Root)
+	out = append(out, within...) // the workspace would show them again
+	out = append(out, "--chdir", c.Dir,
 		"--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try")
 	if !c.Network {
 		out = append(out, "--unshare-net")

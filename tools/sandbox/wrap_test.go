@@ -65,6 +65,23 @@ func TestBwrapConfines(t *testing.T) {
 	if out := run(sandbox.Confine{}, "cat "+hidden+"/key; ls -A "+hidden); strings.Contains(out, "s3cret") || strings.Contains(out, "key\n") && !strings.Contains(out, "No such") {
 		t.Errorf("the hidden directory shows: %s", out)
 	}
+	// Data of the server that stands in the workspace, as it does for work in place.
+	inner := filepath.Join(root, ".data")
+	if err := os.Mkdir(inner, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(inner, "key"), []byte("s3cret"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	hidden = inner
+	for _, c := range []sandbox.Confine{{}, {ReadOnly: true}} {
+		if out := run(c, "cat .data/key; echo planted >.data/key; ls -A .data"); strings.Contains(out, "s3cret") {
+			t.Errorf("the hidden directory in the workspace shows: %s", out)
+		}
+	}
+	if left, err := os.ReadFile(filepath.Join(inner, "key")); err != nil || string(left) != "s3cret" {
+		t.Errorf("the hidden directory in the workspace was changed: %q, %v", left, err)
+	}
 	if out := run(sandbox.Confine{}, "grep CapEff /proc/self/status; cat /proc/net/route | wc -l; ls /proc | grep -c '^[0-9]'"); !strings.Contains(out, "0000000000000000\n1\n") {
 		t.Errorf("capabilities, routes, processes: %s", out)
 	}

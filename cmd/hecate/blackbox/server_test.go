@@ -131,6 +131,7 @@ func (s *server) launch() error {
 		if resp, err := hc.Get(s.base + "/healthz"); err == nil {
 			_ = resp.Body.Close() // only the status counts
 			if resp.StatusCode == http.StatusOK {
+				s.asOperator()
 				return nil
 			}
 		}
@@ -143,6 +144,14 @@ func (s *server) launch() error {
 			s.kill()
 			return fmt.Errorf("the server is not healthy after 30 s:\n%s", s.printed())
 		}
+	}
+}
+
+// asOperator makes the client prove who it is, as the command line on this machine does:
+// some tests keep runs with network open beside others that wait for an answer.
+func (s *server) asOperator() {
+	if token, err := os.ReadFile(filepath.Join(s.dir, "operator.token")); err == nil {
+		s.header.Set("X-Hecate-Operator-Token", strings.TrimSpace(string(token)))
 	}
 }
 
