@@ -12,8 +12,8 @@ import (
 	"hecate/tools"
 )
 
-// factsOf are the facts of a call in a workspace with links in it.
-func factsOf(t *testing.T, tool string, a args) permission.Facts {
+// place is a workspace with links in it.
+func place(t *testing.T) tools.Place {
 	t.Helper()
 	dir := t.TempDir()
 	for link, target := range map[string]string{"in": "sub/deep", "out": "/etc", "up": "../x", "loop": "loop", "run": "/bin/sh"} {
@@ -26,9 +26,16 @@ func factsOf(t *testing.T, tool string, a args) permission.Facts {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
+	return tools.Place{Root: root, Path: dir}
+}
+
+// factsOf are the facts of a call in a workspace with links in it.
+func factsOf(t *testing.T, tool string, a args) permission.Facts {
+	t.Helper()
+	at := place(t)
 	for k, v := range a {
 		if s, is := v.(string); is {
-			a[k] = strings.ReplaceAll(s, "ROOT", dir)
+			a[k] = strings.ReplaceAll(s, "ROOT", at.Path)
 		}
 	}
 	raw, err := json.Marshal(a)
@@ -41,7 +48,7 @@ func factsOf(t *testing.T, tool string, a args) permission.Facts {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return p.Facts(tools.Place{Root: root, Path: dir})
+			return p.Facts(at)
 		}
 	}
 	t.Fatalf("there is no tool %s", tool)
@@ -64,6 +71,12 @@ func TestPathsOfCalls(t *testing.T) {
 		{"git_diff", args{"path": "up"}, "up", "../x", true},
 		{"read_file", args{"path": "../f"}, "../f", "../f", true},
 		{"read_file", args{"path": "loop"}, "loop", "../loop", true},
+		{"blame", args{"path": "in/f"}, "in/f", "sub/deep/f", false},
+		{"stat", args{"path": "in/f"}, "in/f", "sub/deep/f", false},
+		{"stat", args{"path": "out"}, "out", "out", false},
+		{"stat", args{"path": "loop"}, "loop", "loop", false},
+		{"stat", args{"path": "out/passwd"}, "out/passwd", "/etc/passwd", true},
+		{"stat", args{"path": "../f"}, "../f", "../f", true},
 	} {
 		f := factsOf(t, x.tool, x.args)
 		if len(f.Paths) != 1 {
