@@ -10,6 +10,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/run"
 )
 
 // againFlags are common to the commands that open another run of a task.
@@ -17,18 +18,25 @@ type againFlags struct {
 	serverFlags
 	From    string        `arg:"" name:"run" help:"The run, or a task for its latest run."`
 	Timeout time.Duration `placeholder:"DURATION" xor:"timeout" help:"Cancel the run after this time, such as 20m."`
-	Yes     bool          `short:"y" xor:"yes" help:"Approve what the policies ask about, without asking."`
-	Detach  bool          `short:"d" xor:"timeout,yes" help:"Open the run and leave it to the server."`
-	JSON    bool          `name:"json" help:"Print events and the result as JSON lines; with --detach, the run."`
+	aheadFlags
+	Detach bool `short:"d" xor:"timeout" help:"Open the run and leave it to the server."`
+	JSON   bool `name:"json" help:"Print events and the result as JSON lines; with --detach, the run."`
 }
 
 // opener opens a run that follows another one.
-type opener func(ctx context.Context, server *client.Client, from client.Run) (client.Run, error)
+type opener func(ctx context.Context, server *client.Client, from client.Run, ahead run.Ahead) (client.Run, error)
 
 // again opens a run on the server that knows the earlier one, and follows it to its end.
 func (c againFlags) again(a *app, open opener) error {
 	if c.Timeout < 0 {
 		return usage(errors.New("--timeout must be longer than nothing"))
+	}
+	ahead, err := c.ahead()
+	if !c.Detach {
+		ahead, err = c.watched(a, c.JSON)
+	}
+	if err != nil {
+		return err
 	}
 	ctx := context.Background()
 	return c.withServer(ctx, a, c.startServer, func(server *client.Client, local *localServer) error {
@@ -46,14 +54,12 @@ func (c againFlags) again(a *app, open opener) error {
 			}
 		}
 		if c.Detach {
-			return c.leave(ctx, a, server, from, open)
+			return c.leave(ctx, a, server, from, func() (client.Run, error) { return open(ctx, server, from, ahead) })
 		}
-		f := newFollower(a, server, c.Yes, c.JSON)
-		if task.WorkspaceMode != "in_place" {
-			f.origin = task.WorkingDirectory
-		}
+		f := newFollower(a, server, c.JSON)
+		f.of(task)
 		return f.toTheEnd(ctx, local, func() (runResult, error) {
-			run, err := open(ctx, server, from)
+			run, err := open(ctx, server, from, ahead)
 			if err != nil {
 				return runResult{}, notOpened(err, from)
 			}
@@ -63,8 +69,8 @@ func (c againFlags) again(a *app, open opener) error {
 }
 
 // leave opens the run and says where to watch it.
-func (c againFlags) leave(ctx context.Context, a *app, server *client.Client, from client.Run, open opener) error {
-	run, err := open(ctx, server, from)
+func (c againFlags) leave(ctx context.Context, a *app, server *client.Client, from client.Run, open func() (client.Run, error)) error {
+	run, err := open()
 	if err != nil {
 		return notOpened(err, from)
 	}
@@ -136,8 +142,8 @@ own. The earlier run must have ended, in whatever way. To keep what was done: he
 
 // Run does the command.
 func (c retryCommand) Run(a *app) error {
-	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run) (client.Run, error) {
-		return server.RetryRun(ctx, from.TaskID, from.ID, c.Reason)
+	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run, ahead run.Ahead) (client.Run, error) {
+		return server.RetryRun(ctx, from, c.Reason, ahead)
 	})
 }
 
@@ -162,8 +168,8 @@ Examples:
 
 // Run does the command.
 func (c resumeCommand) Run(a *app) error {
-	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run) (client.Run, error) {
-		return server.ResumeRun(ctx, from.TaskID, from.ID, c.Reason, int64(c.Budget))
+	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run, ahead run.Ahead) (client.Run, error) {
+		return server.ResumeRun(ctx, from, c.Reason, int64(c.Budget), ahead)
 	})
 }
 
@@ -188,8 +194,8 @@ func (c continueCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run) (client.Run, error) {
-		return server.ContinueRun(ctx, from.TaskID, from.ID, prompt)
+	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run, ahead run.Ahead) (client.Run, error) {
+		return server.ContinueRun(ctx, from, prompt, ahead)
 	})
 }
 
@@ -212,7 +218,7 @@ func (c branchCommand) Run(a *app) error {
 	if c.Call < 1 {
 		return usage(errors.New("--call counts from 1"))
 	}
-	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run) (client.Run, error) {
-		return server.BranchRun(ctx, from.TaskID, from.ID, c.Call, c.Reason)
+	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run, ahead run.Ahead) (client.Run, error) {
+		return server.BranchRun(ctx, from, c.Call, c.Reason, ahead)
 	})
 }

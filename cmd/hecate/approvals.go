@@ -2,9 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
+	"io"
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
@@ -42,7 +41,7 @@ func (c approvalsCommand) Run(a *app) error {
 		}
 		q.Write(a.out, a.outStyle)
 		fmt.Fprintf(a.out, "  task %s · run %s · since %s\n", terminal.Line(p.TaskID), terminal.Line(p.RunID), shortTime(p.CreatedAt))
-		fmt.Fprintf(a.out, "  hecate approve %[1]s   or   hecate reject %[1]s\n", terminal.Line(p.ID))
+		fmt.Fprintf(a.out, "  hecate approve %[1]s   or   hecate reject %[1]s   or   hecate attach %[2]s\n", terminal.Line(p.ID), terminal.Line(p.RunID))
 	}
 	return nil
 }
@@ -83,8 +82,10 @@ func pendingApprovals(ctx context.Context, server *client.Client, task string) (
 func questionOf(ctx context.Context, server *client.Client, p client.Approval) (show.Question, error) {
 	q := show.Question{ApprovalID: p.ID, Kind: p.Kind, Reason: p.Reason, Summary: p.Summary}
 	var bundles show.Bundles
+	live := show.NewLive(io.Discard, terminal.Style{})
 	err := eachEvent(ctx, server, p.TaskID, p.RunID, func(e client.Event) bool {
 		bundles.Add(e)
+		live.Event(e)
 		if e.Type == "approval.requested" {
 			if asked := show.QuestionOf(e); asked.ApprovalID == p.ID {
 				asked.Summary = p.Summary
@@ -97,7 +98,24 @@ func questionOf(ctx context.Context, server *client.Client, p client.Approval) (
 	if err != nil {
 		return q, err
 	}
-	return q, fill(ctx, server, p.TaskID, p.RunID, &q, &bundles)
+	if err := fill(ctx, server, p.TaskID, p.RunID, &q, &bundles); err != nil {
+		return q, err
+	}
+	q.Where, err = whereOf(ctx, server, p.TaskID, live.Workspace)
+	return q, err
+}
+
+// whereOf is the place that the runs of a task work in.
+func whereOf(ctx context.Context, server *client.Client, task, workspace string) (show.Where, error) {
+	t, err := server.Task(ctx, task)
+	if err != nil {
+		return show.Where{}, fmt.Errorf("read task %s: %w", task, err)
+	}
+	w := show.Where{Workspace: workspace, InPlace: t.WorkspaceMode == "in_place"}
+	if !w.InPlace {
+		w.Mirrors = t.WorkingDirectory
+	}
+	return w, nil
 }
 
 // fill completes a question of a run with what it is about: the task, if it stands
@@ -117,7 +135,9 @@ func fill(ctx context.Context, server *client.Client, task, run string, q *show.
 		}
 		q.Bundle = source.TakenOver(run)
 	default:
-		q.Bundle = b.Of(run)
+		if q.Bundle = b.Of(run); q.Bundle == nil {
+			return fmt.Errorf("read what approval %s asks for: the history of run %s does not have its calls", q.ApprovalID, run)
+		}
 	}
 	return nil
 }
@@ -133,92 +153,4 @@ func bundleAt(ctx context.Context, server *client.Client, task, run string, inde
 		err = fmt.Errorf("run %s has no calls of its model call %d", run, index)
 	}
 	return bundles.At(run, index), err
-}
-
-// resolveFlags are common to approve and reject.
-type resolveFlags struct {
-	serverFlags
-	IDs  []string `arg:"" name:"id" help:"The approval, or its task and the approval."`
-	Note string   `help:"A note for the record."`
-}
-
-// approveCommand is "hecate approve".
-type approveCommand struct{ resolveFlags }
-
-// Help is the long help of the command.
-func (approveCommand) Help() string {
-	return `It prints what it allows, call by call, and binds the answer to that: if the run asks for
-something else meanwhile, the server refuses the answer.
-
-Examples:
-
-    hecate approve approval_0af3…
-    hecate approve task_91c0… approval_0af3… --note "checked the script"`
-}
-
-// Run does the command.
-func (c approveCommand) Run(a *app) error { return c.resolve(a, "approve") }
-
-// rejectCommand is "hecate reject".
-type rejectCommand struct{ resolveFlags }
-
-// Run does the command.
-func (c rejectCommand) Run(a *app) error { return c.resolve(a, "reject") }
-
-func (c resolveFlags) resolve(a *app, decision string) error {
-	ctx := context.Background()
-	if len(c.IDs) > 2 {
-		return usage(errors.New("name one approval, or a task and its approval"))
-	}
-	server, err := c.connect(ctx, a)
-	if err != nil {
-		return err
-	}
-	task := ""
-	if len(c.IDs) == 2 {
-		task = c.IDs[0]
-	}
-	p, err := findPending(ctx, server, task, c.IDs[len(c.IDs)-1])
-	if err != nil {
-		return err
-	}
-	q, err := questionOf(ctx, server, p)
-	if err != nil {
-		return err
-	}
-	q.Write(a.out, a.outStyle)
-	done, err := server.Resolve(ctx, p.TaskID, p.ID, client.Answer{Decision: decision, Note: c.Note, Digest: q.Shown(p.RunID)})
-	if err != nil {
-		return fmt.Errorf("%s %s: %w", decision, p.ID, err)
-	}
-	mark := a.outStyle.Green("✓")
-	if done.Status != "approved" {
-		mark = a.outStyle.Red("✗")
-	}
-	fmt.Fprintf(a.out, "%s %s\n  watch the run: hecate log --follow %s\n", mark, terminal.Line(done.Status), terminal.Line(p.RunID))
-	return nil
-}
-
-// findPending finds an approval that waits, by its id or the beginning of it.
-func findPending(ctx context.Context, server *client.Client, task, id string) (client.Approval, error) {
-	pending, err := pendingApprovals(ctx, server, task)
-	if err != nil {
-		return client.Approval{}, err
-	}
-	var found []client.Approval
-	for _, p := range pending {
-		if p.ID == id {
-			return p, nil
-		}
-		if strings.HasPrefix(p.ID, id) {
-			found = append(found, p)
-		}
-	}
-	switch len(found) {
-	case 1:
-		return found[0], nil
-	case 0:
-		return client.Approval{}, advise(fmt.Errorf("no approval %s waits for an answer", id), "see what does: hecate approvals")
-	}
-	return client.Approval{}, usage(fmt.Errorf("%s is the beginning of %d approvals that wait", id, len(found)))
 }

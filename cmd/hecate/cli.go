@@ -42,8 +42,8 @@ Examples:
     hecate log                                    the history of the latest run
     hecate resume run_5d20…                       go on where a run stopped
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 3 an approval was refused or nobody could
-give it; 4 the run was cancelled; 130 interrupted.`
+Exit codes: 0 done; 1 failed; 2 wrong usage; 3 an approval was refused, or calls were since
+nobody could give it; 4 the run was cancelled; 130 interrupted.`
 
 // commandLine is the grammar of the command line.
 type commandLine struct {
@@ -54,6 +54,7 @@ type commandLine struct {
 	Continue    continueCommand    `cmd:"" group:"work" help:"Say something more in a run's conversation."`
 	Retry       retryCommand       `cmd:"" group:"work" help:"Do a run's task again from the beginning."`
 	Branch      branchCommand      `cmd:"" group:"work" help:"Make one model call of a run again."`
+	Attach      attachCommand      `cmd:"" group:"work" help:"Follow a run that is under way, and answer what it asks."`
 	Demo        demoCommand        `cmd:"" group:"work" help:"Show a whole run with a scripted model."`
 	Tasks       tasksCommand       `cmd:"" group:"look" help:"List tasks, or show one."`
 	Log         logCommand         `cmd:"" group:"look" help:"Print the history of a run."`
@@ -64,7 +65,7 @@ type commandLine struct {
 	Presets     presetsCommand     `cmd:"" group:"look" help:"List the work policies, or show one."`
 	Approvals   approvalsCommand   `cmd:"" group:"decide" help:"Show what waits for a person, with every call in full."`
 	Approve     approveCommand     `cmd:"" group:"decide" help:"Allow what an approval asks for."`
-	Reject      rejectCommand      `cmd:"" group:"decide" help:"Refuse what an approval asks for; ends the run."`
+	Reject      rejectCommand      `cmd:"" group:"decide" help:"Refuse what an approval asks for; ends the run, or lets it go on without."`
 	Permissions permissionsCommand `cmd:"" group:"decide" help:"Explain what tool calls may do."`
 	Settle      settleCommand      `cmd:"" group:"decide" help:"Say what came of a call whose outcome is unknown."`
 	Serve       serveCommand       `cmd:"" group:"serve" help:"Run the server: API, feeds and workers."`

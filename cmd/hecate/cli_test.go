@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -41,33 +42,81 @@ func onTerminal(a *app, in io.Reader) {
 // A person's answer decides; nothing but a clear word is one, and the end of the
 // input is a no to everything.
 func TestAnswers(t *testing.T) {
+	kept := func(decision, call string) string {
+		return `POST resolve {"decision":"` + decision + `","calls":[{"tool_call_id":"c1",` + call + `}]}`
+	}
+	denied := `POST resolve {"decision":"reject","continue":true,"calls":[{"tool_call_id":"c1","decision":"deny"`
 	for name, c := range map[string]struct {
 		in       string
 		code     int
 		requests []string
 		out      []string
 	}{
-		"yes":              {"y\n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, []string{"command │ go test ./...", "✓ approved by operator", "All tests pass.", "✓ completed"}},
-		"no":               {"n\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"✗ rejected by operator", "✗ cancelled", "2 model calls", "  approval rejected"}},
-		"unclear, then no": {"\nYES please\nno\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"please type y or n"}},
+		"yes": {"y\n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, []string{
+			"Level 2 (approve)", "shell (shell_exec)   in /ws/run_1 (mirrors\n", "    Locks if approved: build-output\n\n    │ go test ./...\n\n      why: Now the tests.\n      note: the file",
+			"    a  this session:    shell(go test ./...)\n       = shell with exactly this command, character for character\n",
+			"    A  remember:        the same, written to /project/.hecate/config.toml", "approve? y, a, A, e, n, N or q: ",
+			"✓ approved by operator", "All tests pass.", "✓ completed",
+		}},
+		"no":               {"n\n", exitCompleted, []string{denied + `}]}`}, []string{"✗ rejected by operator", "✓ completed"}},
+		"no, and why":      {"N\nuse make\n", exitCompleted, []string{denied + `,"note":"use make"}]}`}, []string{"what the model is told: "}},
+		"no, without why":  {"N\n \nno\n", exitCompleted, []string{denied + `}]}`}, []string{"no reason was given"}},
+		"end it":           {"q\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"✗ rejected by operator", "✗ cancelled", "2 model calls", "  approval rejected"}},
+		"for the session":  {"a\n", exitCompleted, []string{kept("approve", `"decision":"approve","scope":"session"`)}, nil},
+		"for good":         {"A\n", exitCompleted, []string{kept("approve", `"decision":"approve","scope":"project"`)}, nil},
+		"edited":           {"e\nshell(make)\ne\nshell(go test ./...)\na\n", exitCompleted, []string{kept("approve", `"decision":"approve","scope":"session","pattern":"shell(go test ./...)"`)}, []string{"it stays as it was: shell(make) does not cover this call"}},
+		"unclear, then no": {"\nYES please\nno\n", exitCompleted, []string{denied + `}]}`}, []string{"please type one of y a A e n N q."}},
 		"capital yes":      {"  YES \n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, nil},
-		"end of input":     {"", exitRefused, []string{"cancel"}, []string{"refused, since nobody could answer:\n    shell_exec go test ./..."}},
+		"end of input":     {"", exitRefused, []string{"cancel"}, []string{"refused, since nobody was there to approve:\n    shell_exec go test ./..."}},
 		"half a line":      {"y", exitRefused, []string{"cancel"}, []string{"refused, since nobody"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newContractServer(t, gated("runtime-policy"))
+			s := newContractServer(t, offering(gated("level-2")))
 			a, out, errs := testApp(t)
 			onTerminal(a, strings.NewReader(c.in))
 			if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
-			check(t, s.requests(), c.requests)
-			check(t, out.String(), c.out)
-			if errs.Len() > 0 || strings.Count(s.requests(), "resolve") > 1 {
-				t.Errorf("stderr %q, requests %s", errs, s.requests())
+			check(t, s.requests(), append(c.requests, `POST /tasks/task_1/start {"permissions":{"on_ask":"park","attended":true}}`))
+			check(t, out.String()+errs.String(), c.out)
+			if strings.Count(s.requests(), "resolve") > 1 {
+				t.Errorf("requests %s", s.requests())
 			}
 		})
 	}
+}
+
+// The calls of one answer of the model are asked about one after the other, and answered
+// together.
+func TestAnswersToSeveralCalls(t *testing.T) {
+	calls := []obj{
+		{"tool_call_id": "c1", "tool_name": "read_file", "input": obj{"path": "a.go"}},
+		{"tool_call_id": "c2", "tool_name": "exec", "input": obj{"program": "go", "args": []string{"vet"}}},
+		{"tool_call_id": "c3", "tool_name": "exec", "input": obj{"program": "go", "args": []string{"test", "a b"}}},
+	}
+	script := append([]scriptedEvent{ev("run.created", obj{}), ev("run.started", obj{"workspace_path": "/ws/run_1"})}, callEvents(1, "", calls...)...)
+	asked := []any{obj{"tool_call_id": "c1", "tool_name": "read_file", "ruling": obj{"decision": "allow", "level": 0}}}
+	for _, id := range []string{"c2", "c3"} {
+		asked = append(asked, obj{
+			"tool_call_id": id, "tool_name": "exec", "ruling": obj{"decision": "ask", "level": 2}, "gates": []string{"level-2"},
+			"answers": []string{"y", "a", "e", "n", "N"}, "offer": obj{"scope": "exec(go) args(*)", "covers": "any exec of go"},
+		})
+	}
+	script = append(script, ev("approval.requested", obj{"approval_id": "approval_1", "kind": "agent_loop_tool_call", "model_call_index": 1, "calls": asked}))
+	script = append(script, ev("run.finished", obj{"final_status": "completed", "model_call_count": 1}))
+	s := newContractServer(t, script)
+	a, out, _ := testApp(t)
+	onTerminal(a, strings.NewReader("A\na\nN\nnot now\n"))
+	if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}); code != exitCompleted {
+		t.Errorf("exit code %d", code)
+	}
+	check(t, s.requests(), []string{
+		`POST resolve {"decision":"approve","calls":[{"tool_call_id":"c2","decision":"approve","scope":"session"},{"tool_call_id":"c3","decision":"deny","note":"not now"}]}`,
+	})
+	check(t, out.String(), []string{
+		"call 2 of 3", "│ go vet\n", "1  read_file a.go · needs no answer\n", "call 3 of 3", "│ go test 'a b'\n", "No model context available for this call.",
+		"please type one of y a e n N q.",
+	})
 }
 
 func check(t *testing.T, text string, wants []string) {
@@ -90,9 +139,16 @@ func TestExitCodes(t *testing.T) {
 		requests []string
 		out      []string
 	}{
-		"allowed by flag":               {gated("runtime-policy"), []string{"--yes"}, exitCompleted, []string{`"note":"--yes"`}, []string{"approval needed", "median.go", `new\x1b[2J.go`, "2 model calls · cost $0.0030"}},
-		"nobody there":                  {gated("runtime-policy"), nil, exitRefused, []string{`cancel {"reason":"approval needed, and nobody was there to answer"}`}, []string{"✗ cancelled", "    shell_exec go test ./...", "--yes"}},
-		"the flag does not open it":     {gated("mcp-require-approval"), []string{"--yes"}, exitRefused, []string{"cancel"}, nil},
+		"decided ahead": {gated("level-2"), []string{"--yes", "--yes-really", "--allow-tools", "exec(go) args(test *, x)", "--allow-tools", "view", "--project-config", "/p/c.toml"}, exitRefused, []string{
+			`start {"permissions":{"on_ask":"refuse","allow_tools":["exec(go) args(test *, x)","view"],"yes":true,"yes_really":true,"project_config":"/p/c.toml"}}`,
+		}, nil},
+		"by levels":   {failed, nil, exitFailed, []string{`"permission_posture":"levels"`, `start {"permissions":{"on_ask":"refuse"}}`}, nil},
+		"by policies": {failed, []string{"--runtime-policies"}, exitFailed, []string{`"permission_posture":"runtime"`}, nil},
+		"nobody there": {refusing(), nil, exitRefused, nil, []string{
+			"● model call 1", "✗ refused by policy: shell_exec go test ./...: no one is present", "All tests pass.", "✓ completed", "2 model calls · cost $0.0030",
+			"✗ refused, since nobody was there to approve:\n    shell_exec go test ./...\n", "--allow-tools PATTERN",
+		}},
+		"parked though nobody is there": {gated("runtime-policy"), nil, exitRefused, []string{`cancel {"reason":"approval needed, and nobody was there to answer"}`}, []string{"✗ cancelled", "    shell_exec go test ./...", "--yes"}},
 		"failed":                        {failed, nil, exitFailed, nil, []string{"✗ failed", "  agent loop hit per-task cost ceiling"}},
 		"cancelled by somebody else":    {cancelled, nil, exitCancelled, nil, []string{"✗ cancelled", "  run cancelled: wrong branch"}},
 		"time limit":                    {[]scriptedEvent{ev("run.created", obj{}), ev("hang", nil)}, []string{"--timeout", "20ms"}, exitCancelled, []string{`cancel {"reason":"time limit of 20ms reached"}`, `"timeout_ms":20`}, nil},
@@ -111,6 +167,14 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// refusing is a run in which a call was refused since nobody was there to ask.
+func refusing() []scriptedEvent {
+	s := append([]scriptedEvent{ev("run.created", obj{}), ev("run.started", obj{"workspace_path": "/ws/run_1"})}, callEvents(1, "Now the tests.", shellCall)...)
+	s = append(s, ev("policy.tool_blocked", obj{"tool_call_id": "c1", "tool_name": "shell_exec", "policy": "unattended", "reason": "no one is present to approve this call"}))
+	s = append(s, callEvents(2, "All tests pass.")...)
+	return append(s, ev("run.finished", obj{"final_status": "completed", "model_call_count": 2}))
+}
+
 // A yes goes with the digest of what was shown. If the server refuses it because
 // something else waits, nothing is approved, and that is said.
 func TestAnswerIsBoundToWhatWasShown(t *testing.T) {
@@ -119,7 +183,7 @@ func TestAnswerIsBoundToWhatWasShown(t *testing.T) {
 		code     int
 	}{
 		"the same":       {digestOfShellCall(), exitCompleted},
-		"something else": {"another digest", exitFailed},
+		"something else": {"another digest", exitRefused}, // and then nobody answers any more
 	} {
 		t.Run(name, func(t *testing.T) {
 			script := gated("runtime-policy")
@@ -130,13 +194,14 @@ func TestAnswerIsBoundToWhatWasShown(t *testing.T) {
 			}
 			s := newContractServer(t, script)
 			s.digest = c.accepted
-			a, _, errs := testApp(t)
-			if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "--yes", "Repair it"}); code != c.code {
+			a, out, _ := testApp(t)
+			onTerminal(a, strings.NewReader("y\n"))
+			if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}); code != c.code {
 				t.Errorf("exit code %d, want %d", code, c.code)
 			}
 			check(t, s.requests(), []string{`"digest":"` + digestOfShellCall() + `"`})
 			if c.code != 0 {
-				check(t, errs.String(), []string{"answer approval approval_1", "what waits is not what was shown"})
+				check(t, out.String(), []string{"answer approval approval_1", "what waits is not what was shown"})
 			}
 		})
 	}
@@ -174,7 +239,7 @@ func TestAnswerThatComesTooLate(t *testing.T) {
 	s := newContractServer(t, gated("runtime-policy"))
 	s.conflict = true
 	a, out, _ := testApp(t)
-	onTerminal(a, strings.NewReader("n\n"))
+	onTerminal(a, strings.NewReader("q\n"))
 	if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}); code != exitCompleted {
 		t.Errorf("exit code %d", code)
 	}
@@ -211,9 +276,9 @@ func TestInterrupt(t *testing.T) {
 }
 
 func TestJSONLines(t *testing.T) {
-	s := newContractServer(t, gated("runtime-policy"))
+	s := newContractServer(t, refusing())
 	a, out, _ := testApp(t)
-	if code := a.run([]string{"run", "--json", "--yes", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}); code != 0 {
+	if code := a.run([]string{"run", "--json", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}); code != exitRefused {
 		t.Fatalf("exit code %d", code)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
@@ -233,6 +298,9 @@ func TestJSONLines(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := last.Data
+	if !slices.Equal(r.Refused, []string{"shell_exec go test ./..."}) {
+		t.Errorf("refused %q", r.Refused)
+	}
 	if last.Object != "run_result" || r.Status != "completed" || r.Answer != "All tests pass." || r.CostMicroUSD != 3000 || !r.CostKnown ||
 		len(r.Files) != 2 || r.ModelCallCount != 2 || r.DurationMS <= 0 || r.WorkspacePath != "/ws/run_1" {
 		t.Errorf("result %+v", last)
@@ -278,7 +346,12 @@ func TestUsage(t *testing.T) {
 		{"tasks", "--status", "lost"},
 		{"projections", "nonsense"},
 		{"retry"},
-		{"retry", "run_1", "--detach", "--yes"},
+		{"retry", "run_1", "--allow-tools", "exec("},
+		{"run", "--allow-tools", "nonsense(", "x"},
+		{"approve", "a", "--only"},
+		{"approve", "a", "--pattern", "view"},
+		{"approve", "a", "--session", "--remember"},
+		{"reject", "a", "--reason", "why"},
 		{"resume", "run_1", "--detach", "--timeout", "5s"},
 		{"resume", "run_1", "--budget", "0"},
 		{"resume", "run_1", "--timeout=-5s"},

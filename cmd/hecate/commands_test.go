@@ -15,7 +15,7 @@ import (
 
 // waiting is a server whose run waits for an approval.
 func waiting(t *testing.T) *contractServer {
-	s := newContractServer(t, gated("runtime-policy"))
+	s := newContractServer(t, offering(gated("runtime-policy")))
 	s.play()
 	return s
 }
@@ -32,7 +32,7 @@ func succeed(t *testing.T, args ...string) string {
 func TestApprovals(t *testing.T) {
 	s := waiting(t)
 	out := succeed(t, "approvals", "--server", s.URL)
-	check(t, out, []string{"approval needed", "command │ go test ./...", "hecate approve approval_1", "task task_1 · run run_1"})
+	check(t, out, []string{"approval needed", "    │ go test ./...\n", "why: Now the tests.", "hecate approve approval_1", "task task_1 · run run_1"})
 	if again := succeed(t, "approvals", "task_1", "--server", s.URL); again != out {
 		t.Errorf("of one task:\n%s", again)
 	}
@@ -46,8 +46,8 @@ func TestApprovalsBeforeARun(t *testing.T) {
 		task obj
 		want []string
 	}{
-		"shell_command": {obj{"execution_kind": "shell", "shell_command": "make\nrm -rf /\x1b[2K"}, []string{"  shell\n", "    command │ make\n            │ rm -rf /\\x1b[2K\n"}},
-		"git_exec":      {obj{"execution_kind": "git", "git_command": "commit -m 'x'"}, []string{"  git\n", "git │ commit -m 'x'"}},
+		"shell_command": {obj{"execution_kind": "shell", "shell_command": "make\nrm -rf /\x1b[2K"}, []string{"before the run begins\n    shell", "    │ make\n    │ rm -rf /\\x1b[2K\n"}},
+		"git_exec":      {obj{"execution_kind": "git", "git_command": "commit -m 'x'"}, []string{"    git_exec (git)\n", "git │ commit -m 'x'"}},
 		"file_write": {
 			obj{"execution_kind": "file", "file_operation": "append", "file_path": "a.txt", "file_content": "one\ntwo\n", "working_directory": "/project"},
 			[]string{"operation │ append", "path      │ a.txt", "directory │ /project", "content   │ one\n              │ two\n"},
@@ -80,6 +80,14 @@ func TestApproveAndReject(t *testing.T) {
 		"by its beginning":     {[]string{"approve", "approval"}, `{"decision":"approve"}`, "✓ approved"},
 		"by task and approval": {[]string{"approve", "task_1", "approval_1", "--note", "read it"}, `{"decision":"approve","note":"read it"}`, "✓ approved"},
 		"reject":               {[]string{"reject", "approval_1"}, `{"decision":"reject"}`, "✗ rejected"},
+		"for the session":      {[]string{"approve", "approval_1", "--session"}, `{"decision":"approve","calls":[{"tool_call_id":"c1","decision":"approve","scope":"session"}]}`, "✓ approved"},
+		"for good, edited": {
+			[]string{"approve", "approval_1", "--remember", "--pattern", "shell_exec(go test ./...)"},
+			`{"decision":"approve","calls":[{"tool_call_id":"c1","decision":"approve","scope":"project","pattern":"shell(go test ./...)"}]}`, "✓ approved",
+		},
+		"one call":            {[]string{"approve", "approval_1", "--call", "c1", "--only"}, `{"decision":"approve","calls":[{"tool_call_id":"c1","decision":"approve","scope":"once"}]}`, "✓ approved"},
+		"let it go on":        {[]string{"reject", "approval_1", "--continue"}, `{"decision":"reject","continue":true}`, "✗ rejected"},
+		"with a reason to it": {[]string{"reject", "approval_1", "--continue", "--reason", "use make"}, `{"decision":"reject","note":"use make","continue":true}`, "✗ rejected"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := waiting(t)
@@ -87,6 +95,15 @@ func TestApproveAndReject(t *testing.T) {
 			check(t, s.requests(), []string{"POST resolve " + c.request})
 		})
 	}
+	t.Run("what cannot be", func(t *testing.T) {
+		for _, args := range [][]string{{"--call", "c9"}, {"--session", "--pattern", "shell(make)"}, {"--session", "--pattern", "shell(go *"}} {
+			s := waiting(t)
+			a, _, errs := testApp(t)
+			if code := a.run(append([]string{"approve", "approval_1", "--server", s.URL}, args...)); code != exitUsage || errs.Len() == 0 || strings.Contains(s.requests(), "resolve") {
+				t.Errorf("%q: exit code %d, %s", args, code, s.requests())
+			}
+		}
+	})
 	t.Run("unknown", func(t *testing.T) {
 		s := waiting(t)
 		a, _, errs := testApp(t)
@@ -237,7 +254,7 @@ func TestVersionAndHelp(t *testing.T) {
 		t.Error("no arguments are not --help")
 	}
 	for _, command := range []string{
-		"run", "demo", "tasks", "log", "approvals", "approve", "reject", "serve", "projections",
+		"run", "attach", "demo", "tasks", "log", "approvals", "approve", "reject", "serve", "projections",
 		"retry", "resume", "continue", "branch", "calls", "settle", "usage", "providers", "provider check", "system stats", "stop",
 	} {
 		check(t, succeed(t, append(strings.Fields(command), "--help")...), []string{"Usage: hecate " + command})
@@ -250,11 +267,11 @@ func TestStaleLine(t *testing.T) {
 	var out bytes.Buffer
 	p.ask(&out, "first? ")
 	p.ask(&out, "second? ")
-	if got := p.take(<-p.lines); got != answerUnclear {
-		t.Errorf("a yes to the first question counts as %v for the second", got)
+	if got := p.take(<-p.lines); !got.stale || got.text != "y" {
+		t.Errorf("a yes to the first question counts as %+v for the second", got)
 	}
 	p.ask(&out, "again? ")
-	if got := p.take(<-p.lines); got != answerNo {
-		t.Errorf("the next line counts as %v", got)
+	if got := p.take(<-p.lines); got.stale || got.text != "n" {
+		t.Errorf("the next line counts as %+v", got)
 	}
 }

@@ -74,6 +74,20 @@ func asks(rule string) scriptedEvent {
 	})
 }
 
+// offering makes the question of a script one that can be answered for more than once.
+func offering(script []scriptedEvent) []scriptedEvent {
+	for _, e := range script {
+		if e.typ == "approval.requested" {
+			call := e.data["calls"].([]any)[0].(obj)
+			call["answers"] = []string{"y", "a", "A", "e", "n", "N"}
+			call["offer"] = obj{"scope": "shell(go test ./...)", "covers": "shell with exactly this command, character for character", "list": "permissions.promoted"}
+			call["locks"], call["notes"] = []string{"build-output"}, []string{`the file "x" is run as it is when the call starts`}
+			e.data["remember_in"] = "/project/.hecate/config.toml"
+		}
+	}
+	return script
+}
+
 // gated is a run whose only tool call asks.
 func gated(rule string) []scriptedEvent {
 	s := append([]scriptedEvent{ev("run.created", obj{"number": 1, "status": "queued"}), ev("run.started", obj{"workspace_path": "/ws/run_1"})}, callEvents(1, "Now the tests.", shellCall)...)
@@ -263,7 +277,10 @@ func (s *contractServer) cancelRun(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *contractServer) resolve(w http.ResponseWriter, r *http.Request) {
-	var body struct{ Decision, Digest string }
+	var body struct {
+		Decision, Digest string
+		Continue         bool
+	}
 	raw, _ := io.ReadAll(r.Body)
 	_ = json.Unmarshal(raw, &body)
 	s.mu.Lock()
@@ -280,6 +297,9 @@ func (s *contractServer) resolve(w http.ResponseWriter, r *http.Request) {
 		s.happen(ev("approval.resolved", obj{"status": "approved", "by": "operator"}))
 		s.play()
 		return
+	case body.Continue:
+		s.happen(ev("approval.resolved", obj{"approval_id": "approval_1", "status": "rejected", "by": "operator"}))
+		s.play()
 	case body.Decision == "approve":
 		s.happen(ev("approval.resolved", obj{"approval_id": "approval_1", "status": "approved", "by": "operator"}))
 		s.play()

@@ -150,14 +150,18 @@ func (d *demo) startServer(ctx context.Context) (*localServer, func(), error) {
 // play runs the task and shows what came of it.
 func (d *demo) play(ctx context.Context, server *localServer, project string, yes bool) (int, error) {
 	d.section("the run")
-	f := newFollower(d.app, server.Client, yes, false)
-	f.lost, f.passing = server.lost, true
+	f := newFollower(d.app, server.Client, false)
+	f.lost, f.passing, f.scripted = server.lost, true, true
+	ahead, err := aheadFlags{Yes: yes}.watched(d.app, false)
+	if err != nil {
+		return exitFailed, err
+	}
 	stop := d.catchInterrupts()
 	defer stop()
-	result, err := f.start(ctx, client.NewTask{
+	result, err := f.start(ctx, newRun{client.NewTask{
 		Prompt: demoPrompt, ExecutionKind: "agent_loop", WorkspaceMode: "ephemeral", WorkingDirectory: project,
 		TimeoutMS: commandTimeout.Milliseconds(),
-	}, 0)
+	}, ahead}, 0)
 	if err != nil {
 		return exitFailed, err
 	}

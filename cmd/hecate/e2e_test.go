@@ -18,6 +18,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/operators"
+	"hecate/domain/run"
 	"hecate/runtime/model/scripted"
 	"hecate/tools/process"
 )
@@ -189,7 +190,7 @@ func startTask(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, c := context.Background(), serverOf(ts)
 	task, _, err := c.CreateTask(ctx, client.NewTask{Prompt: args[0], ExecutionKind: "agent_loop", WorkspaceMode: "ephemeral", WorkingDirectory: ts.MkAbs("project")})
 	ts.Check(err)
-	run, err := c.StartTask(ctx, task.ID)
+	run, err := c.StartTask(ctx, task.ID, run.Ahead{})
 	ts.Check(err)
 	ts.Setenv("TASK", task.ID)
 	ts.Setenv("RUN", run.ID)
@@ -205,7 +206,7 @@ func startDirect(ts *testscript.TestScript, _ bool, args []string) {
 	defer res.Body.Close()
 	var made struct{ Data client.Task }
 	ts.Check(json.NewDecoder(res.Body).Decode(&made))
-	run, err := c.StartTask(ctx, made.Data.ID)
+	run, err := c.StartTask(ctx, made.Data.ID, run.Ahead{})
 	ts.Check(err)
 	ts.Setenv("TASK", made.Data.ID)
 	ts.Setenv("RUN", run.ID)

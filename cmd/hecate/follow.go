@@ -15,33 +15,38 @@ import (
 )
 
 // follower watches one run, asks where it waits for a person, and ends it on Ctrl-C
-// or at a time limit. All of it happens in one goroutine; only the feed and the
-// terminal's input are read by others.
+// or at a time limit. All of it happens in one goroutine; only the feed, the terminal's
+// input and a dialog are others.
 type follower struct {
-	a       *app
-	server  *client.Client
-	yes     bool
-	json    bool
-	passing bool         // nothing of the run stays, so nothing is said about where to look later
-	lost    <-chan error // the server of our own ended; nil for another's
+	a        *app
+	server   *client.Client
+	json     bool
+	passing  bool         // nothing of the run stays, so nothing is said about where to look later
+	scripted bool         // the model cannot do without a call: a no ends the run
+	attached bool         // the run is somebody else's: leaving it leaves it going
+	past     bool         // what is told happened before we came
+	lost     <-chan error // the server of our own ended; nil for another's
 
 	out    *terminal.Screen
 	live   *show.Live
 	ask    *terminal.Screen // where questions are asked
 	asks   terminal.Style
 	typed  *prompter      // nil: nobody is there to answer
-	open   *show.Question // what is being asked
+	open   *asking        // what is being asked
+	closed chan dialogEnd // how the dialog ended that is open
+	asked  *show.Question // before we came, and not answered
 	cancel string         // why the run was cancelled by us, "" if it was not
 
 	task, run string
 	waits     bool   // it was said that the run waits for a worker
 	origin    string // what the workspace is a copy of; "" if it is no copy
+	inPlace   bool   // the run works in the operator's own directory
 	created   time.Time
 	result    runResult
 }
 
-func newFollower(a *app, server *client.Client, yes, asJSON bool) *follower {
-	f := &follower{a: a, server: server, yes: yes, json: asJSON, out: terminal.NewScreen(a.out, a.outStyle)}
+func newFollower(a *app, server *client.Client, asJSON bool) *follower {
+	f := &follower{a: a, server: server, json: asJSON, out: terminal.NewScreen(a.out, a.outStyle), closed: make(chan dialogEnd, 1)}
 	f.live = show.NewLive(f.out, a.outStyle)
 	f.ask, f.asks = f.out, a.outStyle
 	if asJSON {
@@ -50,10 +55,17 @@ func newFollower(a *app, server *client.Client, yes, asJSON bool) *follower {
 	if asJSON || a.outStyle.Columns == 0 { // what is asked must not end up in a file
 		f.ask, f.asks = terminal.NewScreen(a.err, a.errStyle), a.errStyle
 	}
-	if a.inTTY {
+	if a.attended(asJSON) {
 		f.typed = newPrompter(a.in, a.dropTyped)
 	}
 	return f
+}
+
+// of tells where the runs of a task work.
+func (f *follower) of(t client.Task) {
+	if f.inPlace = t.WorkspaceMode == "in_place"; !f.inPlace {
+		f.origin = t.WorkingDirectory
+	}
 }
 
 // toTheEnd opens and follows a run, prints what came of it and, if the server is our
@@ -79,33 +91,36 @@ func (f *follower) toTheEnd(ctx context.Context, local *localServer, run func() 
 }
 
 // start creates the task, starts it and follows the run to its end.
-func (f *follower) start(ctx context.Context, t client.NewTask, limit time.Duration) (runResult, error) {
-	task, position, err := f.server.CreateTask(ctx, t)
+func (f *follower) start(ctx context.Context, n newRun, limit time.Duration) (runResult, error) {
+	task, position, err := f.server.CreateTask(ctx, n.task)
 	if err != nil {
 		return runResult{}, fmt.Errorf("create the task: %w", err)
 	}
-	run, err := f.server.StartTask(ctx, task.ID)
+	run, err := f.server.StartTask(ctx, task.ID, n.ahead)
 	if err != nil {
 		return runResult{}, fmt.Errorf("start the task: %w", err)
 	}
-	if t.WorkspaceMode != "in_place" {
-		f.origin = t.WorkingDirectory
-	}
+	f.of(client.Task{WorkspaceMode: n.task.WorkspaceMode, WorkingDirectory: n.task.WorkingDirectory})
 	return f.watch(ctx, task.ID, run.ID, position, limit)
 }
 
 // watch follows a run to its end, or cancels it after limit if that is not 0. All of
 // the run's events stand behind the position after.
 func (f *follower) watch(ctx context.Context, task, run string, after int64, limit time.Duration) (runResult, error) {
+	f.begins(task, run)
+	if err := f.follow(ctx, after, limit); err != nil {
+		return runResult{}, err
+	}
+	return f.result, nil
+}
+
+// begins names the run that is followed.
+func (f *follower) begins(task, run string) {
 	f.task, f.run = task, run
 	f.result = runResult{TaskID: task, RunID: run}
 	if !f.json {
 		fmt.Fprintln(f.out, f.a.outStyle.Dim("· task "+terminal.Line(task)+" · run "+terminal.Line(run)))
 	}
-	if err := f.follow(ctx, after, limit); err != nil {
-		return runResult{}, err
-	}
-	return f.result, nil
 }
 
 // feedItem is what the feed delivers: an event, or why there are no more.
@@ -115,6 +130,7 @@ type feedItem struct {
 }
 
 func (f *follower) follow(ctx context.Context, after int64, limit time.Duration) error {
+	defer f.drop()
 	ctx, stop := context.WithCancel(ctx)
 	events := make(chan feedItem)
 	var reading sync.WaitGroup
@@ -130,7 +146,7 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 		defer timer.Stop()
 		timeUp = timer.C
 	}
-	var answers <-chan answer
+	var answers <-chan typedLine
 	if f.typed != nil {
 		answers = f.typed.lines
 	}
@@ -143,17 +159,18 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 			if done, err := f.event(ctx, item.event); done || err != nil {
 				return err
 			}
-		case a := <-answers:
-			if err := f.answered(ctx, f.typed.take(a)); err != nil {
+		case l := <-answers:
+			if err := f.answered(ctx, f.typed.take(l)); err != nil {
+				return err
+			}
+		case end := <-f.closed:
+			if done, err := f.dialogEnded(ctx, end); done || err != nil {
 				return err
 			}
 		case s := <-f.a.interrupt:
-			if f.result.Interrupted {
-				f.leave()
+			if f.interrupted(ctx, s) {
 				return nil
 			}
-			f.result.Interrupted = true
-			f.sayIfFailed(f.cancelRun(ctx, interruptedBy(s), "cancelling the run; Ctrl-C again leaves at once"))
 		case err := <-f.lost:
 			return endedByItself(err)
 		case <-timeUp:
@@ -162,6 +179,19 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 			f.status(ctx)
 		}
 	}
+}
+
+// interrupted cancels the run, or leaves it: at once if it is somebody else's, else when
+// it was cancelled already. It reports whether it left.
+func (f *follower) interrupted(ctx context.Context, s os.Signal) bool {
+	f.drop()
+	if f.attached || f.result.Interrupted {
+		f.leave()
+		return true
+	}
+	f.result.Interrupted = true
+	f.sayIfFailed(f.cancelRun(ctx, interruptedBy(s), "cancelling the run; Ctrl-C again leaves at once"))
+	return false
 }
 
 // interruptedBy says for the record what asked the command to end.
@@ -196,15 +226,13 @@ func (f *follower) event(ctx context.Context, e client.Event) (bool, error) {
 	if f.json {
 		fmt.Fprintf(f.a.out, "%s\n", e.Raw)
 	}
+	if e.Type == "approval.resolved" || endsRun(e.Type) {
+		f.answeredElsewhere()
+	}
 	f.live.Event(e)
 	switch e.Type {
 	case "approval.requested":
 		return false, f.question(ctx, show.QuestionOf(e))
-	case "approval.resolved":
-		if f.open != nil {
-			f.open = nil
-			fmt.Fprintln(f.ask, "\n  answered elsewhere")
-		}
 	case "run.finished", "run.failed", "run.cancelled":
 		f.ended(ctx, e)
 		return true, nil
@@ -231,7 +259,8 @@ func (f *follower) cancelRun(ctx context.Context, reason, say string) error {
 	if f.cancel != "" {
 		return nil
 	}
-	f.cancel, f.open = reason, nil
+	f.drop()
+	f.cancel = reason
 	fmt.Fprintf(f.ask, "\n%s %s\n", f.asks.Yellow("!"), say)
 	if _, err := f.server.CancelRun(ctx, f.task, f.run, reason); err != nil {
 		f.cancel = ""

@@ -5,105 +5,200 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
+	"slices"
+	"time"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/dialog"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
+	"hecate/domain/run"
 )
 
-const choice = "  y approve · n reject and end the run: "
+// asking is a question that a person is being asked: by a dialog, or line by line.
+type asking struct {
+	question show.Question
+	prompts  []show.Prompt   // of the calls that ask, in order
+	answers  []dialog.Answer // to the first of them
+	dialog   *dialog.Dialog  // nil: line by line
+	entry    entry           // of a line: what it is for
+	edited   bool            // the offer of the call that is asked about was edited
+}
 
-// question handles an approval that waits: by flag, by a person, or by giving up.
+// dialogEnd is how a dialog ended.
+type dialogEnd struct {
+	dialog.Result
+	err error
+}
+
+// answerPause is for how long after a call appears no key is taken for an answer.
+const answerPause = 400 * time.Millisecond
+
+// question handles an approval that waits: by asking, or by giving up.
 func (f *follower) question(ctx context.Context, q show.Question) error {
-	if f.cancel != "" {
+	switch {
+	case f.cancel != "":
 		return nil // the run is on its way out
+	case f.past:
+		f.asked = &q
+		return nil
 	}
 	// What cannot be shown is not asked about: the run goes on waiting.
 	if err := fill(ctx, f.server, f.task, f.run, &q, f.live.Bundles()); err != nil {
 		return err
 	}
-	byFlag := f.yes && yesOpens(q)
-	switch {
-	case !byFlag && (f.typed != nil || !f.json):
-		q.Write(f.ask, f.asks)
-	case !f.json: // nobody is asked: it belongs to the story
-		q.Write(f.out, f.a.outStyle)
+	q.Where = show.Where{Workspace: f.live.Workspace, Mirrors: f.origin, InPlace: f.inPlace}
+	if f.typed == nil {
+		return f.unanswered(ctx, q)
 	}
-	switch {
-	case byFlag:
-		return f.resolve(ctx, q, "approve", "--yes")
-	case f.typed != nil:
-		f.open = &q
-		f.typed.ask(f.ask, f.asks.Bold(choice))
-	default:
-		return f.refuse(ctx, q)
-	}
+	f.begin(q)
 	return nil
 }
 
-// openedByYes are the rules that --yes answers: what the operator's own policies ask
-// about. What asks for another reason wants a person each time.
-var openedByYes = map[string]bool{"": true, "runtime-policy": true, "level-2": true}
-
-func yesOpens(q show.Question) bool {
-	for _, c := range q.Calls {
-		if q.Asks(c.ToolCallID) && !openedByYes[c.Ruling.Rule] {
-			return false
-		}
+// begin asks a question from its first call on.
+func (f *follower) begin(q show.Question) {
+	f.open = &asking{question: q, prompts: f.asksOf(q)}
+	first := f.open.prompts[0].Summary()
+	if err := f.ask.Notify("hecate: approve? " + first); err != nil {
+		f.sayIfFailed(fmt.Errorf("ring: %w", err))
 	}
-	return true
+	if in, out := f.screenFiles(); f.dialogs(in, out) {
+		f.openDialog(in, out)
+		return
+	}
+	q.Title(f.ask, f.asks)
+	f.askLine()
 }
 
-// refuse ends a run that needs an answer where nobody can give one.
-func (f *follower) refuse(ctx context.Context, q show.Question) error {
-	if q.Bundle == nil {
-		f.result.Refused = append(f.result.Refused, q.Reason)
-	} else {
-		for _, c := range q.Bundle.Calls {
-			if q.Asks(c.ID) {
-				f.result.Refused = append(f.result.Refused, c.Summary())
-			}
+// asksOf are the calls of a question that ask.
+func (f *follower) asksOf(q show.Question) []show.Prompt {
+	all := q.Prompts()
+	asks := slices.DeleteFunc(slices.Clone(all), func(p show.Prompt) bool { return !p.Asks() })
+	if len(asks) == 0 {
+		asks = all
+	}
+	for i := range asks {
+		asks[i].Ends = asks[i].Ends || f.scripted
+	}
+	return asks
+}
+
+// screenFiles are the terminal that a dialog would use.
+func (f *follower) screenFiles() (in, out *os.File) {
+	in, _ = f.a.in.(*os.File)
+	out, _ = f.a.out.(*os.File)
+	if f.a.outStyle.Columns == 0 {
+		out, _ = f.a.err.(*os.File)
+	}
+	return in, out
+}
+
+// dialogs reports whether a dialog can ask. A line that is still being read would get
+// the keys that are meant for it.
+func (f *follower) dialogs(in, out *os.File) bool {
+	return !f.json && !f.typed.reading && dialog.Fits(in, out, f.a.getenv("TERM"))
+}
+
+func (f *follower) openDialog(in, out *os.File) {
+	stops := "Ctrl-C cancels the run"
+	if f.attached {
+		stops = "Ctrl-C detaches, and the run goes on"
+	}
+	f.out.Hold()
+	f.ask.Hold()
+	f.typed.forget()
+	d := dialog.Open(in, out, f.a.environ, f.open.prompts, dialog.Options{Style: f.asks, Interrupt: stops, Edit: editOffer, Pause: answerPause})
+	f.open.dialog = d
+	go func() { // drop, or the loop that follows, waits for it
+		result, err := d.Run()
+		f.closed <- dialogEnd{result, err}
+	}()
+}
+
+// dialogEnded handles a dialog that ended by itself. It reports whether the run was left.
+func (f *follower) dialogEnded(ctx context.Context, end dialogEnd) (bool, error) {
+	f.release()
+	asked := f.open
+	asked.dialog = nil
+	switch {
+	case end.Interrupted:
+		return f.interrupted(ctx, os.Interrupt), nil
+	case len(end.Answers) == len(asked.prompts):
+		f.open = nil
+		asked.answers = end.Answers
+		for i, p := range asked.prompts {
+			fmt.Fprintln(f.ask, f.asks.Row(f.asks.Yellow("?")+" "+p.Summary(), saidTo(p, end.Answers[i])))
 		}
+		f.send(ctx, asked)
+		return false, nil
+	case end.err != nil:
+		f.sayIfFailed(end.err)
+	}
+	asked.question.Title(f.ask, f.asks)
+	f.askLine()
+	return false, nil
+}
+
+// drop takes back what is being asked.
+func (f *follower) drop() {
+	if f.open != nil && f.open.dialog != nil {
+		f.open.dialog.Close()
+		<-f.closed
+		f.release()
+	}
+	f.open = nil
+}
+
+// release gives the screen back to what was held while a dialog was on it.
+func (f *follower) release() {
+	// What fails here fails again, and is noticed, with the next lasting line.
+	_ = errors.Join(f.out.Release(), f.ask.Release())
+}
+
+// answeredElsewhere takes back a question that somebody else has answered, or that went
+// with its run.
+func (f *follower) answeredElsewhere() {
+	if f.asked = nil; f.open == nil {
+		return
+	}
+	asked := f.open
+	f.drop()
+	fmt.Fprintf(f.ask, "\n%s %s\n  answered elsewhere\n", f.asks.Yellow("?"), asked.prompts[0].Summary())
+}
+
+// unanswered deals with a question that nobody here can answer.
+func (f *follower) unanswered(ctx context.Context, q show.Question) error {
+	if f.attached {
+		q.Write(f.ask, f.asks)
+		fmt.Fprintf(f.ask, "  it waits for an answer: hecate approve %s\n", terminal.Line(q.ApprovalID))
+		return nil
+	}
+	for _, p := range f.asksOf(q) {
+		f.result.Refused = append(f.result.Refused, p.Summary())
+	}
+	if !f.json {
+		q.Write(f.out, f.a.outStyle)
 	}
 	return f.cancelRun(ctx, "approval needed, and nobody was there to answer", "an approval is needed and nobody can give it here; cancelling the run")
 }
 
-// answered handles a line that was typed.
-func (f *follower) answered(ctx context.Context, a answer) error {
-	if f.open == nil {
-		return nil // typed while nothing was asked
-	}
-	q := *f.open
-	switch a {
-	case answerYes:
-		f.open = nil
-		f.resolveOrAsk(ctx, q, "approve")
-	case answerNo:
-		f.open = nil
-		f.result.Rejected = true
-		f.resolveOrAsk(ctx, q, "reject")
-	case answerNone:
-		f.open, f.typed = nil, nil
-		return f.refuse(ctx, q)
-	case answerUnclear:
-		f.typed.ask(f.ask, "  please type y or n.\n"+f.asks.Bold(choice))
-	}
-	return nil
-}
-
-// resolveOrAsk asks again if the answer did not get through.
-func (f *follower) resolveOrAsk(ctx context.Context, q show.Question, decision string) {
-	if err := f.resolve(ctx, q, decision, ""); err != nil {
+// send gives the server all answers at once. If they do not get through, it is asked again.
+func (f *follower) send(ctx context.Context, asked *asking) {
+	answer := answerOf(asked.prompts, asked.answers)
+	f.result.Rejected = answer.Decision == client.Reject && !answer.Continue
+	if err := f.resolve(ctx, asked.question, answer); err != nil {
 		f.result.Rejected = false
 		f.sayIfFailed(err)
-		f.open = &q
-		f.typed.ask(f.ask, f.asks.Bold(choice))
+		f.begin(asked.question)
 	}
 }
 
-// resolve sends the answer, bound to what was shown.
-func (f *follower) resolve(ctx context.Context, q show.Question, decision, note string) error {
-	_, err := f.server.Resolve(ctx, f.task, q.ApprovalID, client.Answer{Decision: decision, Note: note, Digest: q.Shown(f.run)})
+// resolve sends an answer, bound to what was shown.
+func (f *follower) resolve(ctx context.Context, q show.Question, a client.Answer) error {
+	a.Digest = q.Shown(f.run)
+	_, err := f.server.Resolve(ctx, f.task, q.ApprovalID, a)
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusConflict && !f.stillWaits(ctx, q.ApprovalID) {
 		f.result.Rejected = false
@@ -114,6 +209,39 @@ func (f *follower) resolve(ctx context.Context, q show.Question, decision, note 
 		return fmt.Errorf("answer approval %s: %w", q.ApprovalID, err)
 	}
 	return nil
+}
+
+// answerOf puts the answers to single calls together.
+func answerOf(prompts []show.Prompt, answers []dialog.Answer) client.Answer {
+	out, plain, allowed := client.Answer{Decision: client.Approve}, true, 0
+	for i, a := range answers {
+		c := client.CallAnswer{ToolCallID: prompts[i].Call.ID, Decision: client.Approve, Pattern: a.Scope}
+		switch a.Key {
+		case permission.AnswerOnce:
+			c.Scope = run.ScopeOnce
+		case permission.AnswerSession:
+			c.Scope = run.ScopeSession
+		case permission.AnswerRemember:
+			c.Scope = run.ScopeProject
+		default:
+			if prompts[i].Ends {
+				return client.Answer{Decision: client.Reject}
+			}
+			c.Decision, c.Note = client.Deny, a.Note
+		}
+		if c.Decision == client.Approve {
+			allowed++
+		}
+		plain = plain && a.Key == permission.AnswerOnce
+		out.Calls = append(out.Calls, c)
+	}
+	switch {
+	case plain:
+		out.Calls = nil
+	case allowed == 0:
+		out.Decision, out.Continue = client.Reject, true
+	}
+	return out
 }
 
 // stillWaits tells an answer that came too late from one that was refused because

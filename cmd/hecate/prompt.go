@@ -30,15 +30,12 @@ func (a *app) prompt(words []string) (string, error) {
 	return prompt, nil
 }
 
-// answer is what a person says to a question.
-type answer int
-
-const (
-	answerNone answer = iota // the input ended
-	answerYes
-	answerNo
-	answerUnclear
-)
+// typedLine is what came of asking for a line.
+type typedLine struct {
+	text  string
+	ended bool // the input ended: nobody answers any more
+	stale bool // it was begun under an earlier question
+}
 
 // prompter asks on the terminal. Reading a line cannot be called off, so one
 // goroutine reads for the life of the process, a line whenever one is wanted.
@@ -46,64 +43,53 @@ const (
 type prompter struct {
 	in      *bufio.Reader
 	drop    func() // forgets what was typed; nil if the input is no terminal
-	lines   chan answer
+	lines   chan typedLine
 	wanted  chan struct{}
 	reading bool
 	stale   bool // the line that is being read was begun under an earlier question
 }
 
 func newPrompter(in io.Reader, dropTyped func()) *prompter {
-	p := &prompter{in: bufio.NewReader(in), drop: dropTyped, lines: make(chan answer), wanted: make(chan struct{})}
+	p := &prompter{in: bufio.NewReader(in), drop: dropTyped, lines: make(chan typedLine), wanted: make(chan struct{})}
 	go p.read()
 	return p
 }
 
-// ask shows the choice and asks for a line, which comes through lines.
-func (p *prompter) ask(w io.Writer, choice string) {
-	if p.drop != nil {
-		p.drop() // what was typed before the question is no answer to it
+// forget drops what was typed before a question was on the screen: it is no answer to it.
+func (p *prompter) forget() {
+	if p.drop == nil {
+		return
 	}
-	fmt.Fprint(w, choice)
+	p.drop()
+	if !p.reading {
+		_, _ = p.in.Discard(p.in.Buffered()) // no more than there is
+	}
+}
+
+// ask shows what is asked for and asks for a line, which comes through lines.
+func (p *prompter) ask(w io.Writer, what string) {
+	p.forget()
+	fmt.Fprint(w, what)
 	if p.reading {
 		p.stale = true
 		return
-	}
-	if p.drop != nil {
-		_, _ = p.in.Discard(p.in.Buffered()) // no more than there is
 	}
 	p.reading = true
 	p.wanted <- struct{}{}
 }
 
-// take turns what came through lines into the answer to the open question.
-func (p *prompter) take(a answer) answer {
+// take turns what came through lines into the line that was asked for last.
+func (p *prompter) take(l typedLine) typedLine {
 	p.reading = false
-	if p.stale && a != answerNone {
-		a = answerUnclear
-	}
+	l.stale = p.stale && !l.ended
 	p.stale = false
-	return a
+	return l
 }
 
 func (p *prompter) read() {
 	for range p.wanted {
 		line, err := p.in.ReadString('\n')
-		if err != nil {
-			p.lines <- answerNone // a line without its end was never confirmed
-			continue
-		}
-		p.lines <- parseAnswer(line)
+		// A line without its end was never confirmed.
+		p.lines <- typedLine{text: strings.TrimRight(line, "\r\n"), ended: err != nil}
 	}
-}
-
-// parseAnswer takes the whole words only. There is no default: an empty line or a
-// slip of the finger is no yes.
-func parseAnswer(line string) answer {
-	switch strings.ToLower(strings.TrimSpace(line)) {
-	case "y", "yes":
-		return answerYes
-	case "n", "no":
-		return answerNo
-	}
-	return answerUnclear
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/domain/run"
 )
 
 // realServer is a server in this process with one worker and the scripted model.
@@ -51,7 +52,7 @@ func TestWaitForAWorker(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			run, err := s.StartTask(ctx, task.ID)
+			run, err := s.StartTask(ctx, task.ID, run.Ahead{})
 			if err != nil {
 				t.Fatal(err)
 			}

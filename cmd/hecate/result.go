@@ -29,7 +29,7 @@ type runResult struct {
 	DurationMS     int64            `json:"duration_ms"`
 	ModelCallCount int64            `json:"model_call_count"`
 	WorkspacePath  string           `json:"workspace_path,omitempty"`
-	Refused        []string         `json:"refused,omitempty"`     // calls that nobody could approve
+	Refused        []string         `json:"refused,omitempty"`     // calls that were refused since nobody was there to approve them
 	Rejected       bool             `json:"rejected,omitempty"`    // by the person at the terminal
 	Interrupted    bool             `json:"interrupted,omitempty"` // by Ctrl-C
 	Reason         string           `json:"reason,omitempty"`      // why it failed, as a word for programs
@@ -63,16 +63,17 @@ func (f *follower) ended(ctx context.Context, e client.Event) {
 		r.Error = last.Reason
 	}
 	r.DurationMS = e.OccurredAt.Sub(f.created).Milliseconds()
+	r.Refused = append(r.Refused, f.live.Refused...)
 	f.account()
 	f.settle(ctx)
 	f.changes(ctx)
 	switch {
 	case r.Interrupted && r.Status != "completed":
 		r.ExitCode = exitInterrupted
-	case r.Status == "completed":
-		r.ExitCode = exitCompleted
 	case r.Rejected || len(r.Refused) > 0:
 		r.ExitCode = exitRefused
+	case r.Status == "completed":
+		r.ExitCode = exitCompleted
 	case r.Status == "cancelled":
 		r.ExitCode = exitCancelled
 	default:
@@ -115,6 +116,7 @@ func (f *follower) settle(ctx context.Context) {
 
 // conclude prints the result.
 func (f *follower) conclude(r runResult) error {
+	defer f.sayRefused(r)
 	if f.json {
 		line, err := json.Marshal(map[string]any{"object": "run_result", "data": r})
 		if err != nil {
@@ -143,6 +145,8 @@ func (f *follower) verdict(r runResult) {
 	switch {
 	case r.Status == "completed":
 		mark = st.Green("✓")
+	case r.left && f.attached:
+		mark, text = st.Yellow("!"), "detached; the run goes on"
 	case r.left:
 		mark, text = st.Yellow("!"), "left before the end; the run may still be going on"
 	}
@@ -153,21 +157,27 @@ func (f *follower) verdict(r runResult) {
 		}
 	}
 	f.caveats(r)
-	if len(r.Refused) > 0 {
-		fmt.Fprintln(f.out, "  refused, since nobody could answer:")
-		for _, call := range r.Refused {
-			fmt.Fprintln(f.out, "    "+call)
-		}
-		fmt.Fprintln(f.out, "  run it on a terminal, or with --yes, or change HECATE_TASK_APPROVAL_POLICIES of the server")
-	}
 	if f.passing {
 		return
 	}
-	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"history", "hecate log " + r.RunID}, {"go on", r.goOn()}} {
+	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"history", "hecate log " + r.RunID}, {"go on", f.goOn(r)}} {
 		if row[1] != "" {
 			fmt.Fprintf(f.out, "  %s %s\n", st.Dim(fmt.Sprintf("%-9s", row[0])), terminal.Line(row[1]))
 		}
 	}
+}
+
+// sayRefused lists what the run had to do without, since nobody was there to ask.
+func (f *follower) sayRefused(r runResult) {
+	if len(r.Refused) == 0 {
+		return
+	}
+	st := f.a.errStyle
+	fmt.Fprintf(f.a.err, "%s refused, since nobody was there to approve:\n", st.Red("✗"))
+	for _, call := range r.Refused {
+		fmt.Fprintln(f.a.err, "    "+call)
+	}
+	fmt.Fprintln(f.a.err, "  run it on a terminal, or answer ahead with --yes or --allow-tools PATTERN")
 }
 
 // account is how long the run took and what it cost.
@@ -197,6 +207,13 @@ func (f *follower) caveats(r runResult) {
 	for _, u := range r.Unknown {
 		sayDoubts(f.out, st, r.RunID, []show.Doubt{show.Doubt(u)})
 	}
+}
+
+func (f *follower) goOn(r runResult) string {
+	if r.left && f.attached {
+		return "hecate attach " + r.RunID
+	}
+	return r.goOn()
 }
 
 // goOn is the command that takes an ended run further.

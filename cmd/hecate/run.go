@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/domain/permission"
+	"hecate/domain/run"
 )
 
 // commandTimeout is the time limit of each command that the model runs, if the
@@ -18,14 +20,15 @@ const commandTimeout = 10 * time.Minute
 // runCommand is "hecate run".
 type runCommand struct {
 	serverFlags
-	Prompt   []string      `arg:"" help:"What you want done, in quotes; - reads it from standard input."`
-	Dir      string        `default:"." help:"Directory to work on."`
+	Prompt []string `arg:"" help:"What you want done, in quotes; - reads it from standard input."`
+	Dir    string   `default:"." help:"Directory to work on."`
+	aheadFlags
 	InPlace  bool          `help:"Work in the directory itself instead of a copy; edits ask then, too."`
+	Policies bool          `name:"runtime-policies" help:"Let the server's policies say what asks, and not the levels of the tools."`
 	Model    string        `short:"m" help:"Model to use. Default: the provider's first."`
 	Provider string        `help:"Provider to use; needs --model."`
 	Timeout  time.Duration `placeholder:"DURATION" help:"Cancel the run after this time, such as 20m."`
 	Budget   dollars       `placeholder:"USD" help:"End the run when it has cost this much, such as 0.50."`
-	Yes      bool          `short:"y" help:"Approve what the policies ask about, without asking."`
 	JSON     bool          `name:"json" help:"Print events and the result as JSON lines."`
 	Keep     bool          `help:"Keep a server that this command started, until Ctrl-C."`
 }
@@ -33,9 +36,13 @@ type runCommand struct {
 // Help is the long help of the command.
 func (runCommand) Help() string {
 	return `The agent works on a copy of the directory, with the state of its uncommitted files, and leaves
-the directory as it is: at the end you see which files it changed, and where. Commands that it
-wants to run are shown in full and wait for your y or n. Ctrl-C cancels the run, a second one
-leaves at once.
+the directory as it is: at the end you see which files it changed, and where. Reading is silent,
+edits in the copy are shown, and what can reach further, such as a command, is shown in full and
+waits for your answer: y for this call, a for the session, A to remember it in the project's file,
+n or N to deny. Ctrl-C cancels the run, a second one leaves at once.
+
+Where nobody can be asked, what would ask is refused and the run goes on without it. --yes and
+--allow-tools answer ahead; they hold for this run alone.
 
 Without a running server one is started inside this command; its log is kept in
 HECATE_DATA_DIR (default: hecate in your data directory), so that "hecate log" finds the run later.
@@ -43,12 +50,13 @@ HECATE_DATA_DIR (default: hecate in your data directory), so that "hecate log" f
 Examples:
 
     hecate run "make the failing test pass"
+    hecate run --allow-tools 'exec(go) args(test *)' "make the failing test pass"
     hecate run --yes --budget 0.50 --timeout 20m "update the dependencies"
     hecate run --model qwen3 --provider ollama --in-place "explain this code"
     git diff | hecate run -                 the prompt from standard input
 
-Exit codes: 0 completed; 1 failed; 3 an approval was refused, or nobody could give it;
-4 cancelled by somebody else or at --timeout; 130 interrupted.`
+Exit codes: 0 completed; 1 failed; 3 an approval was refused, or calls were since nobody could
+give it; 4 cancelled by somebody else or at --timeout; 130 interrupted.`
 }
 
 // Run does the command.
@@ -58,8 +66,12 @@ func (c runCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	ahead, err := c.watched(a, c.JSON)
+	if err != nil {
+		return err
+	}
 	return c.withServer(ctx, a, c.startServer, func(server *client.Client, local *localServer) error {
-		err := c.on(ctx, a, server, local, task)
+		err := c.on(ctx, a, server, local, newRun{task, ahead})
 		if local == nil || !c.Keep {
 			return err
 		}
@@ -87,9 +99,12 @@ func (c runCommand) task(a *app) (client.NewTask, error) {
 	if err != nil {
 		return client.NewTask{}, usage(err)
 	}
-	mode, limit := "ephemeral", commandTimeout
+	mode, limit, posture := "ephemeral", commandTimeout, permission.PostureLevels
 	if c.InPlace {
 		mode = "in_place"
+	}
+	if c.Policies {
+		posture = permission.PostureRuntime
 	}
 	if c.Timeout > 0 {
 		limit = min(limit, c.Timeout)
@@ -97,6 +112,7 @@ func (c runCommand) task(a *app) (client.NewTask, error) {
 	return client.NewTask{
 		Prompt: prompt, ExecutionKind: "agent_loop", WorkspaceMode: mode, WorkingDirectory: dir,
 		TimeoutMS: max(limit.Milliseconds(), 1), Model: c.Model, Provider: c.Provider, BudgetMicroUSD: int64(c.Budget),
+		Posture: posture,
 	}, nil
 }
 
@@ -138,11 +154,17 @@ const providerHelp = `Set one of these and try again:
          PROVIDER_NAME_API_KEY=...               any OpenAI-compatible server
 See how a run looks without a model: hecate demo`
 
+// newRun is a task with what is decided ahead of its first run.
+type newRun struct {
+	task  client.NewTask
+	ahead run.Ahead
+}
+
 // on creates and starts the task on a server, and follows it to its end.
-func (c runCommand) on(ctx context.Context, a *app, server *client.Client, local *localServer, task client.NewTask) error {
+func (c runCommand) on(ctx context.Context, a *app, server *client.Client, local *localServer, opens newRun) error {
 	if err := checkModel(ctx, a, server, c.Provider, c.Model); err != nil {
 		return err
 	}
-	f := newFollower(a, server, c.Yes, c.JSON)
-	return f.toTheEnd(ctx, local, func() (runResult, error) { return f.start(ctx, task, c.Timeout) })
+	f := newFollower(a, server, c.JSON)
+	return f.toTheEnd(ctx, local, func() (runResult, error) { return f.start(ctx, opens, c.Timeout) })
 }

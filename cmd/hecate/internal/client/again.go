@@ -4,37 +4,43 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+
+	"hecate/domain/run"
 )
 
 // RetryRun opens a run that does an ended run's task again from the beginning.
-func (c *Client) RetryRun(ctx context.Context, task, run, reason string) (Run, error) {
-	return c.open(ctx, RunPath(task, run)+"/retry", struct {
+func (c *Client) RetryRun(ctx context.Context, from Run, reason string, p run.Ahead) (Run, error) {
+	return c.open(ctx, RunPath(from.TaskID, from.ID)+"/retry", struct {
 		Reason string `json:"reason,omitempty"`
-	}{reason})
+		permissions
+	}{reason, ahead(p)})
 }
 
 // ResumeRun opens a run that goes on where a failed or cancelled one stopped. A
 // budget in micro-USD raises the task's ceiling; 0 leaves it.
-func (c *Client) ResumeRun(ctx context.Context, task, run, reason string, budget int64) (Run, error) {
-	return c.open(ctx, RunPath(task, run)+"/resume", struct {
+func (c *Client) ResumeRun(ctx context.Context, from Run, reason string, budget int64, p run.Ahead) (Run, error) {
+	return c.open(ctx, RunPath(from.TaskID, from.ID)+"/resume", struct {
 		Reason string `json:"reason,omitempty"`
 		Budget int64  `json:"budget_micros_usd,omitempty"`
-	}{reason, budget})
+		permissions
+	}{reason, budget, ahead(p)})
 }
 
 // ContinueRun opens a run that takes an ended run's conversation further.
-func (c *Client) ContinueRun(ctx context.Context, task, run, prompt string) (Run, error) {
-	return c.open(ctx, RunPath(task, run)+"/continue", struct {
+func (c *Client) ContinueRun(ctx context.Context, from Run, prompt string, p run.Ahead) (Run, error) {
+	return c.open(ctx, RunPath(from.TaskID, from.ID)+"/continue", struct {
 		Prompt string `json:"prompt"`
-	}{prompt})
+		permissions
+	}{prompt, ahead(p)})
 }
 
 // BranchRun opens a run that makes one model call of an ended run again; 1 is its first.
-func (c *Client) BranchRun(ctx context.Context, task, run string, index int64, reason string) (Run, error) {
-	return c.open(ctx, RunPath(task, run)+"/retry-from-model-call", struct {
+func (c *Client) BranchRun(ctx context.Context, from Run, index int64, reason string, p run.Ahead) (Run, error) {
+	return c.open(ctx, RunPath(from.TaskID, from.ID)+"/retry-from-model-call", struct {
 		Index  int64  `json:"model_call_index"`
 		Reason string `json:"reason,omitempty"`
-	}{index, reason})
+		permissions
+	}{index, reason, ahead(p)})
 }
 
 func (c *Client) open(ctx context.Context, path string, body any) (Run, error) {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"hecate/domain/run"
 )
 
 // CreateTask records what is wanted; nothing runs yet. The position is that of the
@@ -16,11 +18,22 @@ func (c *Client) CreateTask(ctx context.Context, t NewTask) (Task, int64, error)
 	return out, position, err
 }
 
-// StartTask opens a run.
-func (c *Client) StartTask(ctx context.Context, task string) (Run, error) {
-	var out Run
-	_, err := c.call(ctx, http.MethodPost, "/tasks/"+url.PathEscape(task)+"/start", struct{}{}, &out)
-	return out, err
+// permissions is the member of bodies that open a run in which it is said what
+// becomes of its questions. It is left out if nothing is said.
+type permissions struct {
+	Permissions *run.Ahead `json:"permissions,omitempty"`
+}
+
+func ahead(p run.Ahead) permissions {
+	if p.OnAsk == "" && !p.Gives() {
+		return permissions{}
+	}
+	return permissions{&p}
+}
+
+// StartTask opens a run. What is decided ahead holds for this run alone.
+func (c *Client) StartTask(ctx context.Context, task string, p run.Ahead) (Run, error) {
+	return c.open(ctx, "/tasks/"+url.PathEscape(task)+"/start", ahead(p))
 }
 
 // Tasks lists tasks, newest first. A limit of 0 lists all; an empty status lists every one.
@@ -93,12 +106,32 @@ func (c *Client) Approvals(ctx context.Context, task string) ([]Approval, error)
 
 // Answer is how a person answers an approval.
 type Answer struct {
-	Decision string `json:"decision"` // approve or reject
-	Note     string `json:"note,omitempty"`
+	Decision string `json:"decision"`       // approve or reject
+	Note     string `json:"note,omitempty"` // for the record; of a rejection with Continue, also for the model
 	// Digest is that of the calls that the person saw; the server refuses the answer
 	// if it is not that of the calls that wait. Empty if they could not be shown.
 	Digest string `json:"digest,omitempty"`
+	// Continue of a rejection lets the run go on, with all that asks refused. Without it
+	// a rejection ends the run.
+	Continue bool         `json:"continue,omitempty"`
+	Calls    []CallAnswer `json:"calls,omitempty"` // answered one by one
 }
+
+// CallAnswer is the answer to one call of an approval.
+type CallAnswer struct {
+	ToolCallID string `json:"tool_call_id"`
+	Decision   string `json:"decision"`          // approve or deny
+	Note       string `json:"note,omitempty"`    // of a refusal: what the model is told
+	Scope      string `json:"scope,omitempty"`   // of a yes: once, session or project
+	Pattern    string `json:"pattern,omitempty"` // for more than once, if it is not the one that was offered
+}
+
+// The answers to approvals and to their calls.
+const (
+	Approve = "approve"
+	Reject  = "reject"
+	Deny    = "deny"
+)
 
 // Resolve answers an approval.
 func (c *Client) Resolve(ctx context.Context, task, approval string, a Answer) (Approval, error) {

@@ -47,7 +47,8 @@ type NewTask struct {
 	TimeoutMS        int64  `json:"timeout_ms,omitempty"` // of each command
 	Model            string `json:"requested_model,omitempty"`
 	Provider         string `json:"requested_provider,omitempty"`
-	BudgetMicroUSD   int64  `json:"budget_micros_usd,omitempty"` // 0 for no ceiling
+	BudgetMicroUSD   int64  `json:"budget_micros_usd,omitempty"`  // 0 for no ceiling
+	Posture          string `json:"permission_posture,omitempty"` // levels or runtime; "" is the server's choice
 }
 
 // Run is one attempt at a task.

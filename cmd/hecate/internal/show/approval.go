@@ -6,6 +6,8 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
+	"hecate/domain/run"
 )
 
 // Question is an approval that waits, as its event tells it.
@@ -17,25 +19,19 @@ type Question struct {
 	Digest     string   `json:"digest"` // of what waits
 	Summary    []string `json:"action_summary"`
 	// Of an inherited bundle: the run whose model asked for it, and its model call.
-	SourceRunID string `json:"source_run_id"`
-	SourceIndex int64  `json:"source_model_call_index"`
-	Calls       []struct {
-		ToolCallID string `json:"tool_call_id"`
-		Ruling     struct {
-			Decision string `json:"decision"`
-			Level    int    `json:"level"`
-			Layer    string `json:"layer"`
-			Rule     string `json:"rule"`
-		} `json:"ruling"`
-	} `json:"calls"`
+	SourceRunID string             `json:"source_run_id"`
+	SourceIndex int64              `json:"source_model_call_index"`
+	Calls       []run.ApprovalCall `json:"calls"`
+	RememberIn  string             `json:"remember_in"` // the file that an answer for good is written to
 
 	Start  *Start  `json:"-"` // for an approval before a run begins: what would begin
 	Bundle *Bundle `json:"-"` // for all others: the calls that it is about
+	Where  Where   `json:"-"` // the run's place
 }
 
-// Shown is the digest of what Write shows of the question asked in a run: the answer
-// is bound to it, so that the server refuses a yes to anything else. It is empty if
-// the calls are not known, or if the server has no digests.
+// Shown is the digest of what is shown of the question asked in a run: the answer is
+// bound to it, so that the server refuses a yes to anything else. It is empty if the
+// calls are not known, or if the server has no digests.
 func (q Question) Shown(runID string) string {
 	switch {
 	case q.Digest == "":
@@ -54,56 +50,103 @@ func QuestionOf(e client.Event) Question { return decode[Question](e) }
 // Asks reports whether the call is one that the question is about. Without rulings
 // the question is about all of them.
 func (q Question) Asks(callID string) bool {
-	decision, known := q.decision(callID)
-	return len(q.Calls) == 0 || known && decision == "ask"
+	c, known := q.asked(callID)
+	return len(q.Calls) == 0 || known && c.Ruling.Decision == string(permission.Ask)
 }
 
-func (q Question) decision(callID string) (string, bool) {
+func (q Question) asked(callID string) (run.ApprovalCall, bool) {
 	for _, c := range q.Calls {
 		if c.ToolCallID == callID {
-			return c.Ruling.Decision, true
+			return c, true
 		}
 	}
-	return "", false
+	return run.ApprovalCall{}, false
 }
 
-// remark says why a call of the bundle needs no answer; "" if it does.
+// remark says how a call of the bundle stands to the question.
 func (q Question) remark(callID string) string {
-	if q.Asks(callID) {
-		return ""
+	_, waits := q.asked(callID)
+	switch {
+	case q.Asks(callID):
+		return "asks by itself"
+	case !waits:
+		return "has been settled already"
 	}
-	if _, waits := q.decision(callID); !waits {
-		return " (has been settled already)"
+	return "needs no answer"
+}
+
+// Prompts are the calls of the question, in order, with those that need no answer. It
+// is empty if nobody knows what the question is about.
+func (q Question) Prompts() []Prompt {
+	if q.Bundle == nil || len(q.Bundle.Calls) == 0 {
+		if q.Start == nil {
+			return nil
+		}
+		return []Prompt{{Call: q.Start.Call, Where: Where{Workspace: q.Where.Workspace}, Number: 1, Of: 1, Ends: true}}
 	}
-	return " (needs no approval by itself)"
+	calls := q.Bundle.Calls
+	out := make([]Prompt, len(calls))
+	for i, c := range calls {
+		asked, known := q.asked(c.ID)
+		if !known && len(q.Calls) == 0 {
+			asked = run.ApprovalCall{ToolCallID: c.ID, ToolName: c.Tool, Ruling: run.Ruling{Decision: string(permission.Ask), Level: permission.Asks}}
+		}
+		asked.ToolCallID = c.ID
+		out[i] = Prompt{Call: c, Asked: asked, Where: q.Where, Number: i + 1, Of: len(calls), RememberIn: q.RememberIn, Offer: asked.Offer}
+		for k, other := range calls {
+			if k != i {
+				out[i].Others = append(out[i].Others, fmt.Sprintf("%d  %s · %s", k+1, other.Summary(), q.remark(other.ID)))
+			}
+		}
+	}
+	return out
 }
 
 // Write shows the question: why it is asked and, verbatim, all that a yes covers.
 func (q Question) Write(w io.Writer, st terminal.Style) {
-	b := q.Bundle
+	q.Title(w, st)
+	prompts := q.Prompts()
+	if len(prompts) == 0 {
+		for _, line := range q.Summary {
+			fmt.Fprintf(w, "  %s\n", terminal.Line(line))
+		}
+	}
+	for _, p := range prompts {
+		p.Others = nil // all are written
+		q.WriteCall(w, st, p)
+	}
+}
+
+// Title begins the question.
+func (q Question) Title(w io.Writer, st terminal.Style) {
 	fmt.Fprintf(w, "%s %s\n", st.Yellow("?"), st.Row(st.Bold("approval needed"), terminal.Line(q.ApprovalID)))
 	if q.Reason != "" {
 		fmt.Fprintf(w, "  %s\n", terminal.Line(q.Reason))
 	}
-	if b == nil || len(b.Calls) == 0 {
-		if q.Start != nil {
-			fmt.Fprintf(w, "\n  %s\n", st.Bold(terminal.Line(q.Start.Tool)))
-			q.Start.Verbatim(w, st, "    ")
-			fmt.Fprintln(w)
-			return
-		}
-		for _, line := range q.Summary {
-			fmt.Fprintf(w, "  %s\n", terminal.Line(line))
-		}
-		return
+}
+
+// WriteCall shows one call of the question in full: its level, and then the prompt.
+func (q Question) WriteCall(w io.Writer, st terminal.Style, p Prompt) {
+	head, id := p.Level(), p.Call.ID
+	if at := p.Position(); at != "" {
+		head += " · " + at
 	}
-	for i, c := range b.Calls {
-		name := st.Bold(terminal.Line(c.Tool))
-		if len(b.Calls) > 1 {
-			name = fmt.Sprintf("%d/%d %s", i+1, len(b.Calls), name)
-		}
-		fmt.Fprintf(w, "\n  %s\n", name+st.Dim(q.remark(c.ID)))
-		c.Verbatim(w, st, "    ")
+	if !p.Asks() {
+		head += " · " + q.remark(p.Call.ID)
 	}
-	fmt.Fprintln(w)
+	if id != "" {
+		id = "call " + terminal.Line(id)
+	}
+	fmt.Fprintf(w, "\n  %s\n", st.Row(st.Dim(head), id))
+	lines := p.Lines(true)
+	if !p.Asks() {
+		lines = append(append(p.place(), Line{}), p.Call.Lines()...)
+	}
+	for _, r := range Rows(lines, width(st, "    ")) {
+		text := "    " + r.Text
+		if r.Text == "" {
+			text = ""
+		}
+		fmt.Fprintln(w, r.Weight.Paint(st, text))
+	}
 }

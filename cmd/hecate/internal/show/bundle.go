@@ -2,8 +2,9 @@ package show
 
 import (
 	"encoding/json"
-	"io"
+	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
@@ -16,6 +17,10 @@ type Call struct {
 	ID    string
 	Tool  string
 	Input json.RawMessage // the arguments; {"raw": text} if they are no JSON object
+
+	// What the model said before the call in the same answer, the latest of each: its
+	// text, and its reasoning as far as the provider shows it. Either may be "".
+	Why, Thinking string
 }
 
 // Bundle is the calls of one model response, in order.
@@ -42,7 +47,11 @@ func (b *Bundle) TakenOver(runID string) *Bundle {
 type Bundles struct {
 	all    map[bundleKey]*Bundle
 	latest map[string]*Bundle // by run
+	said   map[bundleKey]said
 }
+
+// said is what a model has said in one of its answers so far.
+type said struct{ text, thinking string }
 
 type bundleKey struct {
 	run   string
@@ -51,21 +60,36 @@ type bundleKey struct {
 
 // Add looks at one event.
 func (b *Bundles) Add(e client.Event) {
-	if e.Type != "assistant.tool_call_proposed" {
+	switch e.Type {
+	case "assistant.text_complete", "assistant.thinking_complete", "assistant.tool_call_proposed":
+	default:
 		return
 	}
 	if b.latest == nil {
-		b.all, b.latest = map[bundleKey]*Bundle{}, map[string]*Bundle{}
+		b.all, b.latest, b.said = map[bundleKey]*Bundle{}, map[string]*Bundle{}, map[bundleKey]said{}
 	}
 	d := decode[assistant](e)
 	key := bundleKey{e.RunID, d.Index}
+	before, text := b.said[key], d.Text.String()
+	switch {
+	case e.Type == "assistant.tool_call_proposed":
+		b.propose(key, d)
+	case strings.TrimSpace(text) == "":
+	case e.Type == "assistant.text_complete":
+		b.said[key] = said{text, before.thinking}
+	default:
+		b.said[key] = said{before.text, text}
+	}
+}
+
+func (b *Bundles) propose(key bundleKey, d assistant) {
 	at := b.all[key]
 	if at == nil {
-		at = &Bundle{RunID: e.RunID, Index: d.Index}
-		b.all[key], b.latest[e.RunID] = at, at
+		at = &Bundle{RunID: key.run, Index: key.index}
+		b.all[key], b.latest[key.run] = at, at
 	}
-	written := d.written()
-	at.Calls = append(at.Calls, Call{ID: d.ToolCallID, Tool: d.ToolName, Input: parsed(written)})
+	written, before := d.written(), b.said[key]
+	at.Calls = append(at.Calls, Call{ID: d.ToolCallID, Tool: d.ToolName, Input: parsed(written), Why: before.text, Thinking: before.thinking})
 	at.exact = append(at.exact, run.ToolCall{ID: d.ToolCallID, Name: d.ToolName, Arguments: event.NewText(written)})
 }
 
@@ -87,8 +111,26 @@ func parsed(written string) json.RawMessage {
 	if json.Unmarshal([]byte(written), &object) == nil && object != nil {
 		return json.RawMessage(written)
 	}
-	raw, _ := json.Marshal(map[string]string{"raw": written}) // a map of strings always encodes
+	raw, _ := json.Marshal(map[string]string{"raw": printable(written)}) // a map of strings always encodes
 	return raw
+}
+
+// printable shows bytes that are no UTF-8 as escapes: in JSON they would all look alike.
+func printable(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var out strings.Builder
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && size == 1 {
+			fmt.Fprintf(&out, `\x%02x`, s[i])
+		} else {
+			out.WriteString(s[i : i+size])
+		}
+		i += size
+	}
+	return out.String()
 }
 
 // Of returns the latest bundle of a run, nil if none is known.
@@ -109,67 +151,6 @@ func (b *Bundles) Call(runID string, index int64, id string) (Call, bool) {
 	return Call{}, false
 }
 
-// Verbatim writes the call's arguments completely, one after the other in the
-// model's order, every control character visible and every line behind a bar, so
-// that no argument can pass for a line of ours.
-func (c Call) Verbatim(w io.Writer, st terminal.Style, indent string) {
-	fields := membersOf(c.Input)
-	nameColumns := 0
-	for _, f := range fields {
-		nameColumns = max(nameColumns, terminal.Columns(f.name))
-	}
-	for _, f := range fields {
-		label := f.name + strings.Repeat(" ", nameColumns-terminal.Columns(f.name))
-		for _, line := range f.lines(st.Columns - len(indent) - nameColumns - 3) {
-			io.WriteString(w, indent+st.Dim(label+" │")+" "+line+"\n")
-			label = strings.Repeat(" ", nameColumns)
-		}
-	}
-}
-
-// member is one argument, ready to be shown.
-type member struct {
-	name string
-	text string
-}
-
-func (m member) lines(columns int) []string {
-	var out []string
-	for line := range strings.SplitSeq(strings.TrimSuffix(m.text, "\n"), "\n") {
-		if columns < 10 {
-			out = append(out, line)
-			continue
-		}
-		out = append(out, terminal.Fold(line, columns)...)
-	}
-	return out
-}
-
-// membersOf lists the members of a JSON object in the order they stand in. Strings
-// are shown as their text, everything else as its JSON.
-func membersOf(input json.RawMessage) []member {
-	d := json.NewDecoder(strings.NewReader(string(input)))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return []member{{"input", terminal.Text(string(input))}}
-	}
-	var out []member
-	for d.More() {
-		name, err := d.Token()
-		var value json.RawMessage
-		if err != nil || d.Decode(&value) != nil {
-			return []member{{"input", terminal.Text(string(input))}}
-		}
-		text := string(value)
-		var s string
-		if len(value) > 0 && value[0] == '"' && json.Unmarshal(value, &s) == nil {
-			text = s
-		}
-		// Unlike in prose a tab counts here: it is shown as \t.
-		out = append(out, member{terminal.Line(name.(string)), strings.ReplaceAll(terminal.Text(text), "\t", `\t`)})
-	}
-	return out
-}
-
 // Summary names the call on one line: its tool and what it is about.
 func (c Call) Summary() string {
 	about := c.about()
@@ -186,6 +167,11 @@ func (c Call) about() string {
 	var in map[string]any
 	if json.Unmarshal(c.Input, &in) != nil {
 		return ""
+	}
+	if c.Tool == "exec" {
+		if x, ok := programOf(membersOf(c.Input)); ok {
+			return terminal.Cut(x.command[0].Text, aboutColumns)
+		}
 	}
 	text := func(name string) string {
 		s, _ := in[name].(string)

@@ -5,6 +5,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/domain/event"
+	"hecate/domain/run"
 )
 
 // The members of event data that are shown, by family of events. Members that are
@@ -65,6 +66,10 @@ type (
 		Done       bool           `json:"done"` // what an operator found out
 		Note       event.Text     `json:"note"`
 		By         string         `json:"by"`
+		Ruling     run.Ruling     `json:"ruling"`
+		Locks      []string       `json:"locks"`
+		Lock       string         `json:"lock"`           // the one that is waited for
+		HeldBy     string         `json:"held_by_run_id"` // who has it
 	}
 	lifecycle struct {
 		Number    int64  `json:"number"`

@@ -38,6 +38,8 @@ type Live struct {
 	PriorMicroUSD int64
 	// Warnings is what the operator should know though it did not stop the run.
 	Warnings []client.Warning
+	// Refused is what was refused since nobody was there to ask, a line each.
+	Refused []string
 	// Queued is since when the run waits for a worker; zero while it does not.
 	Queued time.Time
 
@@ -85,6 +87,8 @@ func (l *Live) Event(e client.Event) {
 		l.toolEvent(e)
 	case "run", "approval", "gap":
 		l.runEvent(e)
+	case "permission", "repetition":
+		l.permissionEvent(e)
 	}
 }
 

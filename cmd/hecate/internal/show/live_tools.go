@@ -7,6 +7,8 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
+	"hecate/domain/permission/pattern"
 )
 
 // How much of a command's output is shown: its beginning, and its end if more
@@ -29,7 +31,12 @@ func (l *Live) toolEvent(e client.Event) {
 	switch e.Type {
 	case "tool.dispatch.intended":
 		l.flush()
+		l.begins(d)
 		l.wait(l.nameOf(d), e)
+	case "tool.lock.waiting":
+		l.flush()
+		l.wait(d.lockWait(), e)
+		l.note(l.nameOf(d) + " is " + d.lockWait())
 	case "tool.shell.command":
 		l.flush()
 		l.beginCommand(d)
@@ -68,6 +75,14 @@ func (l *Live) nameOf(d toolCall) string {
 		return c.Summary()
 	}
 	return terminal.Line(d.Name)
+}
+
+// begins shows a call of level 1 as it begins, unless what it does is shown anyway:
+// changes of files are.
+func (l *Live) begins(d toolCall) {
+	if d.Ruling.Level == permission.Visible && !pattern.Edits(d.Name) {
+		l.plain(l.style.Dim("→ " + l.nameOf(d)))
+	}
 }
 
 func (l *Live) beginCommand(d toolCall) {
@@ -160,12 +175,18 @@ func (l *Live) changed(d toolCall) {
 
 func (l *Live) blocked(d toolCall) {
 	l.settled[d.ID] = true
+	if d.Policy == policyUnattended {
+		l.Refused = append(l.Refused, l.nameOf(d))
+	}
 	text := "refused by policy: " + l.nameOf(d)
 	if d.Reason != "" {
 		text += ": " + terminal.Line(d.Reason)
 	}
 	l.inner(l.style.Red("✗"), text, terminal.Line(d.Policy))
 }
+
+// policyUnattended is the policy of a refusal where a person would have been asked.
+const policyUnattended = "unattended"
 
 func (l *Live) settle(d toolCall) {
 	good := d.Outcome == "completed" || d.Outcome == ""

@@ -10,6 +10,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/run"
 )
 
 // Log writes a history: one line per event with its position, time and type.
@@ -91,6 +92,8 @@ func (l *Log) describe(e client.Event) string {
 		}](e).Name, true
 	case "run", "gap", "approval", "task":
 		text, known = l.describeRun(e)
+	case "permission", "repetition":
+		text, known = describePermission(e)
 	}
 	if !known {
 		var compact bytes.Buffer
@@ -118,12 +121,12 @@ func describeModel(e client.Event) (string, bool) {
 		return fmt.Sprintf("call %d: %s", d.Index, d.Reason), true
 	case "model.response.recorded":
 		return fmt.Sprintf("call %d", d.Index), true
-	case "assistant.text_complete":
+	case "assistant.text_complete", "assistant.thinking_complete":
 		return quote(a.Text.String()), true
 	case "assistant.final_answer":
 		return quote(a.Summary.String()), true
 	case "assistant.tool_call_proposed":
-		return Call{a.ToolCallID, a.ToolName, a.Input}.Summary(), true
+		return Call{ID: a.ToolCallID, Tool: a.ToolName, Input: a.Input}.Summary(), true
 	}
 	return "", false
 }
@@ -140,11 +143,27 @@ func describeConversation(e client.Event) string {
 	return text
 }
 
+func describePermission(e client.Event) (string, bool) {
+	switch e.Type {
+	case "permission.changed":
+		return changed(decode[run.PermissionChanged](e)), true
+	case "permission.revoked":
+		return revoked(decode[run.PermissionRevoked](e)), true
+	case "repetition.check.started":
+		return checks(decode[run.ProgressCheckStarted](e)), true
+	case "repetition.check.completed":
+		return checked(decode[run.ProgressCheckCompleted](e)), true
+	}
+	return "", false
+}
+
 func (l *Log) describeTool(e client.Event) (string, bool) {
 	d := decode[toolCall](e)
 	switch e.Type {
 	case "tool.dispatch.intended":
 		return strings.TrimSuffix(d.Title, " (dispatching)"), true
+	case "tool.lock.waiting":
+		return d.Name + " is " + d.lockWait(), true
 	case "tool.outcome.stated":
 		return d.Name + ": " + d.stated(), true
 	case "tool.dispatch.settled":

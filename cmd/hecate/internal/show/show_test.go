@@ -166,7 +166,7 @@ func TestDigestOfWhatIsShown(t *testing.T) {
 	for _, c := range b.Of("run_1").Calls {
 		c.Verbatim(&shown, terminal.Style{}, "")
 	}
-	if want := "command │ ls\npath │ a.go\nraw │ \ufffd\n"; shown.String() != want {
+	if want := "command │ ls\npath │ a.go\nraw │ \\xff\n"; shown.String() != want {
 		t.Errorf("shown %q, want %q", shown.String(), want)
 	}
 	if b.Of("run_2") != nil {
@@ -273,7 +273,7 @@ func TestDigestOfAStart(t *testing.T) {
 	}
 	var out bytes.Buffer
 	q.Write(&out, terminal.Style{})
-	if want := "  shell\n    command   │ make\n    directory │ /w\n    network   │ true\n"; !strings.Contains(out.String(), want) {
+	if want := "    shell\n\n    │ make\n    directory │ /w\n    network   │ true\n\n    y  this call only\n    n  refuse, which ends the run\n"; !strings.Contains(out.String(), want) {
 		t.Errorf("shown:\n%s", &out)
 	}
 }

@@ -17,6 +17,26 @@ func Text(s string) string {
 	return clean(strings.ReplaceAll(s, "\r\n", "\n"), "\n\t")
 }
 
+// Exact is Line for what must be told apart to the last character, such as a command:
+// a blank that is no space, and looks like one, becomes visible, too.
+func Exact(s string) string {
+	s = Line(s)
+	if !strings.ContainsFunc(s, posesAsSpace) {
+		return s
+	}
+	var out strings.Builder
+	for _, r := range s {
+		if posesAsSpace(r) {
+			out.WriteString(escape(r))
+		} else {
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+func posesAsSpace(r rune) bool { return r != ' ' && unicode.Is(unicode.Zs, r) }
+
 // Output is Text for what a program printed: colour sequences are left out, since
 // they are common there and carry nothing that a reader misses.
 func Output(s string) string { return Text(withoutColours(s)) }
@@ -57,11 +77,22 @@ func isClean(s, keep string) bool {
 }
 
 // harmless reports whether a rune may reach the screen. Format characters such as
-// bidirectional overrides and zero-width spaces are not: they make a command look
-// like another one.
+// bidirectional overrides, and what has no shape of its own, such as zero-width spaces
+// and variation selectors, may not: they make a command look like another one.
 func harmless(r rune, keep string) bool {
-	return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r) || strings.ContainsRune(keep, r)
+	switch {
+	case r < 0x80:
+		return r >= ' ' && r < 0x7f || strings.ContainsRune(keep, r)
+	case r == braille:
+		return false
+	case unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point):
+		return false
+	}
+	return unicode.IsPrint(r) || unicode.Is(unicode.Zs, r)
 }
+
+// braille is the pattern without dots, which is no blank by its category.
+const braille = '\u2800'
 
 func escape(r rune) string {
 	switch {

@@ -105,3 +105,12 @@ func wrapLine(line string, columns int) []string {
 	}
 	return append(out, current)
 }
+
+// Fit is Wrap that breaks a word that is too long for a line, too.
+func Fit(s string, columns int) []string {
+	var out []string
+	for _, line := range Wrap(s, columns) {
+		out = append(out, Fold(line, columns)...)
+	}
+	return out
+}

@@ -23,6 +23,9 @@ func TestClean(t *testing.T) {
 		{"bad \x9b byte", `bad \x9b byte`, `bad \x9b byte`},
 		{"e\u202evil\u200b", `e\u202evil\u200b`, `e\u202evil\u200b`},
 		{"tag \U000e0041", `tag \U000e0041`, `tag \U000e0041`},
+		{"a\ufe0fb\U000e0100", `a\ufe0fb\U000e0100`, `a\ufe0fb\U000e0100`},
+		{"\u3164\u115f\u034f\u2800", `\u3164\u115f\u034f\u2800`, `\u3164\u115f\u034f\u2800`},
+		{"\xed\xa0\x80", `\xed\xa0\x80`, `\xed\xa0\x80`},
 		{"naïve 日本 🙂 ok", "naïve 日本 🙂 ok", "naïve 日本 🙂 ok"},
 		{"\x00\x7f\b", `\x00\x7f\x08`, `\x00\x7f\x08`},
 		{"real \ufffd stays", "real \ufffd stays", "real \ufffd stays"},
@@ -32,6 +35,19 @@ func TestClean(t *testing.T) {
 		}
 		if got := terminal.Text(c.in); got != c.text {
 			t.Errorf("Text(%q) = %q, want %q", c.in, got, c.text)
+		}
+	}
+}
+
+// In a command a blank that is no space stands out.
+func TestExact(t *testing.T) {
+	for in, want := range map[string]string{
+		"rm -rf x":                  `rm -rf x`,
+		"rm\u00a0-rf\u3000x\u2003y": `rm\u00a0-rf\u3000x\u2003y`,
+		"a\tb\u200b\x1b":            `a\tb\u200b\x1b`,
+	} {
+		if got := terminal.Exact(in); got != want {
+			t.Errorf("Exact(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
@@ -60,7 +76,7 @@ func FuzzClean(f *testing.F) {
 				t.Fatalf("%s(%q) is no UTF-8: %q", name, s, out)
 			}
 			for _, r := range out {
-				if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co) && !strings.ContainsRune(allowed, r) {
+				if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) && !strings.ContainsRune(allowed, r) {
 					t.Fatalf("%s(%q) keeps %U: %q", name, s, r, out)
 				}
 			}
