@@ -57,23 +57,30 @@ var safe = []string{
 
 // run runs one reading git command in dir.
 func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	return feed(ctx, dir, nil, args...)
+	return runWith(ctx, call{dir: dir}, args...)
 }
 
-// feed is run with input.
-func feed(ctx context.Context, dir string, input []byte, args ...string) ([]byte, error) {
+// call is how a git command is run.
+type call struct {
+	dir   string
+	env   []string // beside what keeps it safe
+	input []byte
+}
+
+// runWith runs one reading git command.
+func runWith(ctx context.Context, c call, args ...string) ([]byte, error) {
 	ctx, stop := context.WithTimeout(ctx, timeMax)
 	defer stop()
 	cmd := exec.CommandContext(ctx, "git", append(append([]string{}, safe...), args...)...)
-	cmd.Dir = dir
+	cmd.Dir = c.dir
 	cmd.Env = append(process.Environ(),
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "GIT_OPTIONAL_LOCKS=0",
 		"GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C",
 		// Missing content of a partial clone is not fetched; older gits know only the second way to say so.
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
-	if cmd.WaitDelay = time.Second; input != nil {
-		cmd.Stdin = bytes.NewReader(input)
-	}
+	cmd.Env = append(cmd.Env, c.env...)
+	cmd.WaitDelay = time.Second
+	cmd.Stdin = bytes.NewReader(c.input)
 	var out limited
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
