@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ import (
 	v1 "hecate/api/v1"
 	"hecate/cmd/hecate/internal/operators"
 	"hecate/domain/permission"
+	"hecate/domain/permission/host"
 )
 
 // config is the server's configuration by environment. A malformed value stops
@@ -60,6 +62,10 @@ type config struct {
 	CheckTimeout         time.Duration `env:"HECATE_TASK_PROGRESS_CHECK_TIMEOUT" envDefault:"20s"`
 	ShellAllowPrivateIPs bool          `env:"HECATE_TASK_SHELL_ALLOW_PRIVATE_IPS"`
 	ShellAllowedHosts    []string      `env:"HECATE_TASK_SHELL_ALLOWED_HOSTS"`
+	HTTPTimeout          time.Duration `env:"HECATE_TASK_HTTP_TIMEOUT" envDefault:"30s"` // of one request with its redirects
+	HTTPMaxBytes         int64         `env:"HECATE_TASK_HTTP_MAX_RESPONSE_BYTES" envDefault:"262144"`
+	HTTPAllowPrivateIPs  bool          `env:"HECATE_TASK_HTTP_ALLOW_PRIVATE_IPS"`
+	HTTPAllowedHosts     []string      `env:"HECATE_TASK_HTTP_ALLOWED_HOSTS"`
 	TempDir              string        `env:"TMPDIR" envDefault:"/tmp"`
 	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"`         // auto: the wrapper that works here; none: no wrapper
 	Levels               string        `env:"HECATE_TASK_LEVELS_POSTURE" envDefault:"allow"` // forbid: no task may ask by levels
@@ -168,6 +174,7 @@ func (c *config) check() []error {
 	if !c.OperatorProof.Valid() {
 		add("HECATE_OPERATOR_TOKEN_REQUIRED is %q: use auto, always or never", c.OperatorProof)
 	}
+	c.checkHTTP(add)
 	if c.Sandbox != "auto" && c.Sandbox != "none" {
 		add("HECATE_TASK_SANDBOX is %q: use auto or none", c.Sandbox)
 	}
@@ -198,6 +205,20 @@ func (c *config) check() []error {
 		}
 	}
 	return out
+}
+
+// checkHTTP is about what tools may fetch. A host that equals none would let nothing
+// through and look as if it did.
+func (c *config) checkHTTP(add func(format string, args ...any)) {
+	if c.HTTPTimeout < 0 || c.HTTPMaxBytes < 0 {
+		add("HECATE_TASK_HTTP_TIMEOUT and HECATE_TASK_HTTP_MAX_RESPONSE_BYTES must not be negative")
+	}
+	c.HTTPAllowedHosts = slices.DeleteFunc(c.HTTPAllowedHosts, func(text string) bool { return strings.TrimSpace(text) == "" })
+	for _, text := range c.HTTPAllowedHosts {
+		if _, err := host.Parse(text); err != nil {
+			add("HECATE_TASK_HTTP_ALLOWED_HOSTS: %q: %w", text, err)
+		}
+	}
 }
 
 // checkBind refuses to listen where others can reach the server without a token.

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"hecate/domain/permission"
 )
@@ -83,6 +84,21 @@ func TestConfigOfProgressChecks(t *testing.T) {
 	}
 	for _, bad := range []string{provider, name, "HECATE_TASK_PROGRESS_CHECK_TIMEOUT=0s", "HECATE_TASK_PROGRESS_CHECK_TIMEOUT=soon"} {
 		if _, err := readConfig([]string{bad}); err == nil || !strings.Contains(err.Error(), "HECATE_TASK_PROGRESS_CHECK_") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+func TestConfigOfFetches(t *testing.T) {
+	c, err := readConfig([]string{"HECATE_TASK_HTTP_ALLOWED_HOSTS=docs.rs, Internal.example:8443,,", "HECATE_TASK_HTTP_TIMEOUT=2s", "HECATE_TASK_HTTP_ALLOW_PRIVATE_IPS=1"})
+	if err != nil || len(c.HTTPAllowedHosts) != 2 || c.HTTPTimeout != 2*time.Second || c.HTTPMaxBytes != 262144 || !c.HTTPAllowPrivateIPs {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, bad := range []string{
+		"HECATE_TASK_HTTP_ALLOWED_HOSTS=https://docs.rs", "HECATE_TASK_HTTP_ALLOWED_HOSTS=*.rs", "HECATE_TASK_HTTP_TIMEOUT=30",
+		"HECATE_TASK_HTTP_TIMEOUT=-1s", "HECATE_TASK_HTTP_MAX_RESPONSE_BYTES=-1", "HECATE_TASK_HTTP_MAX_RESPONSE_BYTES=many",
+	} {
+		if _, err := readConfig([]string{bad}); err == nil || !strings.Contains(err.Error(), strings.SplitN(bad, "=", 2)[0]) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

@@ -34,6 +34,7 @@ import (
 	"hecate/runtime/workspace"
 	"hecate/tools"
 	"hecate/tools/builtin"
+	"hecate/tools/egress"
 	"hecate/tools/sandbox"
 )
 
@@ -300,6 +301,9 @@ func toolSettings(c config) (tools.Settings, error) {
 	}
 	return tools.Settings{
 		OutputMaxBytes: c.OutputMaxBytes, ShellAllowPrivateIPs: c.ShellAllowPrivateIPs, ShellAllowedHosts: c.ShellAllowedHosts,
+		HTTP: egress.Settings{
+			Timeout: c.HTTPTimeout, ResponseMaxBytes: c.HTTPMaxBytes, AllowPrivateIPs: c.HTTPAllowPrivateIPs, AllowedHosts: c.HTTPAllowedHosts,
+		},
 		Wrapper: wrapper, WrapperPath: path,
 		Hidden: hidden,
 	}, nil
