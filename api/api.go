@@ -45,6 +45,8 @@ type Config struct {
 	Patience  time.Duration // how long an answer waits for the read models; 2 s if zero
 	Shutdown  func()        // asks the process to end and returns at once; nil if no request may
 
+	Permissions v1.PermissionFiles // of the server's machine; nil if it has none
+
 	Token          string         // needed below /hecate/v1, if not empty
 	Operators      auth.Operators // whose tokens prove who asks; nil for nobody's
 	Proof          v1.Proof       // when decisions need such a token; ProofAuto if empty
@@ -83,7 +85,7 @@ func New(c Config) (*Server, error) {
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
 		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
-		Usage:  c.Usage, Presets: c.Presets, Providers: c.Providers, Host: c.Host, Proof: c.Proof, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
+		Usage:  c.Usage, Presets: c.Presets, Providers: c.Providers, Permissions: c.Permissions, Host: c.Host, Proof: c.Proof, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())

@@ -28,3 +28,11 @@ func (x *Executor) ChangeGrants(ctx context.Context, m Meta, changed run.Permiss
 		stream: GrantStream(changed.Change.Layer, changed.File), expected: eventstore.AnyVersion, events: x.now(0, changed),
 	})
 }
+
+// AcceptGrants records that a project's permission file was accepted, after it was.
+func (x *Executor) AcceptGrants(ctx context.Context, m Meta, accepted run.PermissionFileAccepted) (eventstore.Appended, error) {
+	m.CommandID = "" // it is harmless to say twice
+	return x.append(ctx, m, part{
+		stream: GrantStream(permission.LayerProject, accepted.File), expected: eventstore.AnyVersion, events: x.now(0, accepted),
+	})
+}

@@ -53,6 +53,7 @@ type Options struct {
 	Shutdown  func()
 	Providers v1.Providers
 	Operators auth.Operators
+	Files     v1.PermissionFiles
 	Proof     v1.Proof // ProofNever if empty
 	Sandbox   string   // none if empty
 }
@@ -85,7 +86,7 @@ func Start(t testing.TB, o Options) *Server {
 		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
 		Usage: usage.NewViews(models, "memory"), Presets: presets.NewViews(models), Providers: o.Providers,
 		Host:      v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: o.Sandbox, PublicURL: o.Public, Backend: "memory", WorkerCount: 2, RunsMax: 8},
-		Operators: o.Operators, Proof: o.Proof, Patience: o.Patience, Shutdown: o.Shutdown,
+		Operators: o.Operators, Proof: o.Proof, Permissions: o.Files, Patience: o.Patience, Shutdown: o.Shutdown,
 		Log: log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,
 	})
 	if err != nil {

@@ -190,6 +190,7 @@ func storyPermissions() []event.Payload {
 		},
 		run.ApprovalResolved{ApprovalID: "approval_3", Kind: run.ApprovalBundle, Decision: "rejected", Status: "rejected", By: "operator", Scope: run.ScopeOnce, Digest: "ef56", Continue: true},
 		run.PermissionChanged{Change: change, File: "/home/you/project/.hecate/config.toml", Saved: true, GrantID: "grant_1"},
+		run.PermissionFileAccepted{File: "/home/you/project/.hecate/config.toml", Digest: "9f86d081"},
 		run.PermissionRevoked{GrantID: "grant_1", Scope: change.Text, By: "operator"},
 		run.ProgressCheckStarted{ModelCallIndex: 4, ToolCallID: "c8", ToolName: "read_file", Trigger: repetition.Unchanged, Count: 2, Provider: "openai", Model: "gpt-5-mini"},
 		run.ProgressCheckCompleted{

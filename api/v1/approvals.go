@@ -1,12 +1,17 @@
 package v1
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"net/http"
 	"reflect"
 
 	"hecate/api/request"
+	"hecate/commands"
+	"hecate/domain/event"
 	"hecate/domain/run"
+	"hecate/eventstore"
 	"hecate/projections"
 )
 
@@ -21,6 +26,18 @@ type resolveRequest struct {
 	Decision string `json:"decision" doc:"approve (or approved), reject (or rejected, deny, denied); case does not matter."`
 	Note     string `json:"note,omitempty" doc:"Kept with the answer. At most 4096 bytes."`
 	Digest   string `json:"digest,omitempty" doc:"Digest of what was shown, from the approval.requested event. If it is no longer what the approval is for, nothing is approved."`
+
+	Continue bool         `json:"continue,omitempty" doc:"Of a rejection: the calls are refused, the model is told so, and the run goes on. Without it a rejection ends the run."`
+	Calls    []callChoice `json:"calls,omitempty" doc:"Answers to single calls, where they differ from the whole. Of an approval the calls that are not listed are approved once, of a rejection with continue they are refused." maxItems:"16"`
+}
+
+// callChoice is a person's answer to one call.
+type callChoice struct {
+	ToolCallID string `json:"tool_call_id" doc:"The call, as the approval names it."`
+	Decision   string `json:"decision" doc:"approve or deny; case does not matter." example:"approve"`
+	Note       string `json:"note,omitempty" doc:"Of a refusal: what the model is told. At most 4096 bytes."`
+	Scope      string `json:"scope,omitempty" doc:"Of a yes: once; session for the runs that go on from each other; project for those and the project's permission file. More than once only if the approval has an offer for the call." enum:"once,session,project"`
+	Pattern    string `json:"pattern,omitempty" doc:"Of a yes for more than once: the pattern or host, if it is not the one that was offered. At most 4096 bytes."`
 }
 
 type resolveInput struct {
@@ -44,10 +61,14 @@ func (a *API) registerApprovals() {
 	register(a, spec{
 		id: "resolveApproval", method: http.MethodPost, path: Base + "/tasks/{task_id}/approvals/{approval_id}/resolve", tag: "Approvals", keyed: true,
 		summary: "Answer an approval",
-		description: "A yes lets the run go on with exactly what was asked for, once. A no cancels the run. " +
-			"The first answer counts; a later one gets 409, an unreadable decision 400 in any case.",
+		description: "A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. " +
+			"The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, " +
+			"only a verified operator may answer (403).\n\n" +
+			"One call allowed for the session and one refused, the others allowed once: `{\"decision\": \"approve\", \"calls\": [{\"tool_call_id\": \"call_1\", \"decision\": \"approve\", \"scope\": \"session\"}, " +
+			"{\"tool_call_id\": \"call_2\", \"decision\": \"deny\", \"note\": \"use make instead\"}]}`. All refused, and the run goes on: `{\"decision\": \"reject\", \"continue\": true, \"note\": \"not on this machine\"}`.",
 		fails: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict},
 		body:  reflect.TypeFor[resolveRequest](), bodyExample: map[string]any{"decision": "approve", "note": "looks right"},
+		example: map[string]any{"object": "task_approval", "data": exampleAnswered},
 	}, a.resolveApproval)
 }
 
@@ -63,13 +84,14 @@ func (a *API) getApproval(ctx context.Context, in *ApprovalPath) (*answer[projec
 
 func (a *API) resolveApproval(ctx context.Context, in *resolveInput) (*tracedAnswer[projections.Approval], error) {
 	body := in.Payload.Value
-	if err := remark("note", body.Note); err != nil {
+	resolution, err := body.resolution(in.ApprovalID)
+	if err != nil {
 		return nil, err
 	}
 	if err := a.mustDecide(ctx, false); err != nil { // its own task's network counts as well: its run is open
 		return nil, err
 	}
-	r, err := a.Commands.ResolveApproval(ctx, request.From(ctx).Meta(), in.TaskID, run.Resolution{ApprovalID: in.ApprovalID, Decision: body.Decision, Note: body.Note, Digest: body.Digest})
+	r, err := a.Commands.ResolveApproval(ctx, request.From(ctx).Meta(), in.TaskID, resolution)
 	if err != nil {
 		return nil, err
 	}
@@ -80,4 +102,60 @@ func (a *API) resolveApproval(ctx context.Context, in *resolveInput) (*tracedAns
 		return nil, err
 	}
 	return traced(ctx, out), nil
+}
+
+// resolution is the answer as the domain takes it. Whether the decision is one is
+// looked at first, then whether everything has a sane size.
+func (r resolveRequest) resolution(approvalID string) (run.Resolution, error) {
+	out := run.Resolution{ApprovalID: approvalID, Decision: r.Decision, Note: r.Note, Digest: r.Digest, Continue: r.Continue}
+	if err := out.Check(); err != nil {
+		return out, err
+	}
+	if err := remark("note", r.Note); err != nil {
+		return out, err
+	}
+	if len(r.Calls) > run.CallsMax {
+		return out, invalid("calls has %d answers, at most %d are allowed", len(r.Calls), run.CallsMax)
+	}
+	for _, c := range r.Calls {
+		if len(c.ToolCallID) > run.CallIDBytesMax {
+			return out, invalid("tool_call_id has %d bytes, at most %d are allowed", len(c.ToolCallID), run.CallIDBytesMax)
+		}
+		if err := cmp.Or(remark("note", c.Note), remark("pattern", c.Pattern)); err != nil {
+			return out, err
+		}
+		out.Calls = append(out.Calls, run.CallChoice(c))
+	}
+	return out, nil
+}
+
+// approvalItem reads an approval from its run's stream.
+func approvalItem(ctx context.Context, x *commands.Executor, s *run.State, id string) (projections.Approval, error) {
+	var a projections.Approval
+	var failed error
+	err := x.Load(ctx, commands.RunStream(s.ID), 0, func(e event.Event) {
+		switch p := e.Payload.(type) {
+		case run.ApprovalRequested:
+			if p.ApprovalID == id {
+				a = projections.ApprovalOf(p, e.At)
+			}
+		case run.ApprovalResolved:
+			if p.ApprovalID == id {
+				by, err := actorAt(ctx, x, e.Position)
+				a.Resolve(p, by, e.At)
+				failed = err
+			}
+		}
+	})
+	a.TaskID, a.RunID = s.TaskID, s.ID
+	return a, errors.Join(err, failed)
+}
+
+// actorAt is who caused the record at a position.
+func actorAt(ctx context.Context, x *commands.Executor, position int64) (eventstore.Actor, error) {
+	r, err := x.Store.ReadAll(ctx, position-1, 1)
+	if err != nil || len(r) == 0 {
+		return eventstore.Actor{}, err
+	}
+	return r[0].Actor, nil
 }

@@ -22,6 +22,7 @@ var tags = []*huma.Tag{
 	{Name: "Approvals", Description: "Questions to a person. A run that asks holds no worker while it waits."},
 	{Name: "Events", Description: "The history as it was recorded, as lists and as server-sent events. Sequences never repeat, so a reader that comes back with its last one misses nothing and sees nothing twice."},
 	{Name: "Work policies", Description: "What an agent may do under a name, with which instructions and on which route. A task that is made from one keeps what it said then."},
+	{Name: "Permissions", Description: "What calls of tools may do without asking, and what they may not do at all. The files of the server's machine say it, and what was given for a session."},
 	{Name: "Usage", Description: "What model calls used and cost."},
 	{Name: "Providers", Description: "Whom the server asks for models' answers, and how well they do."},
 	{Name: "System", Description: "The server itself."},

@@ -84,9 +84,42 @@ var examplePatch = map[string]any{
 	"path": "/home/ada/project/clock_test.go", "before_existed": true,
 }
 
+var exampleGrant = map[string]any{
+	"id": "grant_0f1e2d3c4b5a69788796a5b4", "list": "permissions.promoted", "layer": "project", "text": "exec(cargo) args(*)",
+	"at": "/home/ada/project/.hecate/config.toml:4", "covers": "cargo with any arguments",
+}
+
+var examplePermissions = map[string]any{
+	"user_file": "/home/ada/.config/hecate/config.toml", "project_file": "/home/ada/project/.hecate/config.toml", "project_exists": true, "project_accepted": true,
+	"project_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+	"entries":        []any{exampleGrant}, "waiting": []any{}, "locks": []any{}, "problems": []any{},
+	"repetition": map[string]any{"limits": map[string]any{"window": 32, "reads": 2, "commands": 3, "polls": 8, "hard": 12, "hard_polls": 32, "exchanges": 6, "dominant": 16, "period": 6, "gap": 8}},
+	"session":    []any{map[string]any{"id": "grant_5e4d3c2b1a09f8e7d6c5b4a3", "scope": "exec(make) args(*)", "host": false, "run_id": "run_0a1b2c3d4e5f60718293a4b5"}},
+}
+
+// exampleAnswered is exampleApproval after a yes.
+var exampleAnswered = with(exampleApproval, map[string]any{
+	"status": "approved", "resolved_by": "operator", "resolved_by_name": "ada", "resolved_by_verified": true,
+	"resolution_note": "looks right", "resolved_at": "2026-02-03T09:30:20.000000000Z",
+	"calls": []any{with(exampleApprovalCall, map[string]any{"answer": "approved", "scope": "once"})},
+})
+
+func with(m, more map[string]any) map[string]any {
+	m = maps.Clone(m)
+	maps.Copy(m, more)
+	return m
+}
+
+var exampleApprovalCall = map[string]any{
+	"tool_call_id": "call_1", "tool_name": "exec", "level": 2, "decision": "ask", "reason": "level 2 asks before exec", "gates": []any{"level-2"},
+	"offer":   map[string]any{"scope": "exec(cargo) args(*)", "host": false, "covers": "cargo with any arguments", "list": "permissions.promoted"},
+	"answers": []any{"y", "a", "A", "e", "n", "N"},
+}
+
 var exampleApproval = map[string]any{
 	"id": "approval_9b8a7c6d5e4f3a2b1c0d9e8f", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
-	"kind": "agent_loop_tool_call", "status": "pending", "reason": "Agent requested tools that require approval: shell_exec",
-	"action_summary": []any{"shell_exec command details withheld (command_bytes=12)"}, "action_summary_incomplete": true,
+	"kind": "agent_loop_tool_call", "status": "pending", "reason": "Agent requested tools that require approval: exec",
+	"action_summary": []any{"exec arguments withheld (argument_bytes=28)"}, "action_summary_incomplete": true,
+	"digest": "3f8a1c", "calls": []any{exampleApprovalCall}, "remember_in": "/home/ada/project/.hecate/config.toml",
 	"created_at": "2026-02-03T09:30:10.000000000Z",
 }

@@ -152,8 +152,29 @@ var fields = map[string]string{
 	"Approval.requested_by":              "Who asked, for an approval before execution.",
 	"Approval.resolved_by":               "operator, or system if the run was cancelled.",
 	"Approval.resolution_note":           "What the person noted.",
-	"Approval.created_at":                "When it was asked for.",
-	"Approval.resolved_at":               "When it was answered.",
+	"ApprovalCall.tool_name":             "The tool.",
+
+	"PermissionProblem.layer":   "Whose file.",
+	"PermissionProblem.list":    "The list or table that it is about.",
+	"PermissionProblem.at":      "File and line.",
+	"PermissionProblem.refused": "Whether the entry is not in force; if it is, this is a warning.",
+	"PermissionProblem.message": "What is wrong, and what to do about it.",
+
+	"RepetitionLimits.window":     "Completed attempts that are remembered.",
+	"RepetitionLimits.reads":      "Unchanged reads before a soft check.",
+	"RepetitionLimits.commands":   "Unchanged commands before a soft check.",
+	"RepetitionLimits.polls":      "Unchanged polls of a running job before a soft check.",
+	"RepetitionLimits.hard":       "Attempts in a row without new evidence before a person must look.",
+	"RepetitionLimits.hard_polls": "The same for polls.",
+	"RepetitionLimits.exchanges":  "Completed exchanges that a checker sees.",
+	"RepetitionLimits.dominant":   "Attempts of one call in the window, whatever came of them, before a soft check.",
+	"RepetitionLimits.period":     "The longest cycle, in attempts.",
+	"RepetitionLimits.gap":        "Other attempts after which an earlier one of the call no longer counts.",
+
+	"PermissionLock.name":    "Its name.",
+	"PermissionInSession.id": "Identifies it, to revoke it.",
+	"Approval.created_at":    "When it was asked for.",
+	"Approval.resolved_at":   "When it was answered.",
 }
 
 // describeFields adds what fields says to members without a description, and leaves

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"hecate/api/request"
-	"hecate/commands"
-	"hecate/domain/event"
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/projections"
@@ -72,23 +70,4 @@ func stepItem(s *run.State, id string) projections.Step {
 		}
 	}
 	return out
-}
-
-// approvalItem reads an approval from its run's stream.
-func approvalItem(ctx context.Context, x *commands.Executor, s *run.State, id string) (projections.Approval, error) {
-	a := projections.Approval{ID: id, TaskID: s.TaskID, RunID: s.ID}
-	err := x.Load(ctx, commands.RunStream(s.ID), 0, func(e event.Event) {
-		switch p := e.Payload.(type) {
-		case run.ApprovalRequested:
-			if p.ApprovalID == id {
-				a.Kind, a.Status, a.StepID, a.Reason, a.RequestedBy = string(p.Kind), p.Status, p.StepID, p.PolicyReason, p.RequestedBy
-				a.Summary, a.SummaryIncomplete, a.CreatedAt = p.Summary, p.SummaryIncomplete, projections.FormatTime(e.At)
-			}
-		case run.ApprovalResolved:
-			if p.ApprovalID == id {
-				a.Status, a.ResolvedBy, a.ResolutionNote, a.ResolvedAt = p.Status, p.By, p.Comment, projections.FormatTime(e.At)
-			}
-		}
-	})
-	return a, err
 }

@@ -23,6 +23,14 @@ var schemaNames = map[string]string{
 	"BranchRequest":    "RetryRunFromModelCallRequest",
 	"SettleRequest":    "SettleStepRequest",
 	"EventsOutputBody": "EventPage",
+
+	"AheadRequest":       "RunPermissions",
+	"CallChoice":         "CallAnswer",
+	"AcceptRequest":      "AcceptPermissionsRequest",
+	"RevokeEntryRequest": "RevokePermissionRequest",
+	"RevokeGrantRequest": "RevokeSessionGrantRequest",
+	"Problem":            "PermissionProblem",
+	"Limits":             "RepetitionLimits",
 }
 
 // SchemaName is what the document calls a type. Answers are called after their data.

@@ -8,7 +8,6 @@ import (
 	"hecate/api/envelope"
 	"hecate/api/request"
 	"hecate/commands"
-	"hecate/domain/run"
 	"hecate/projections"
 )
 
@@ -30,8 +29,9 @@ type startInput struct {
 	Payload optional[startRequest]
 }
 
-// startRequest has no members yet.
-type startRequest struct{}
+type startRequest struct {
+	Permissions *aheadRequest `json:"permissions,omitempty" doc:"Answers to the run's questions before there are any."`
+}
 
 type cancelRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Shown as the run's last error; cut to 4096 bytes."`
@@ -49,7 +49,7 @@ func (a *API) registerRuns() {
 		description: "Opens the task's next run and answers at once: the run is `queued`, or `awaiting_approval` if a person must agree first. " +
 			"Of concurrent calls exactly one opens a run; the others get 409. A W3C `traceparent` is joined.",
 		fails: opens,
-		body:  reflect.TypeFor[startRequest](), bodyOptional: true,
+		body:  reflect.TypeFor[startRequest](), bodyOptional: true, bodyExample: exampleAhead,
 		example: map[string]any{"object": "task_run", "data": exampleRun},
 	}, a.startTask)
 	register(a, spec{
@@ -75,7 +75,11 @@ func (a *API) registerRuns() {
 }
 
 func (a *API) startTask(ctx context.Context, in *startInput) (*tracedAnswer[projections.Run], error) {
-	r, err := a.Commands.StartRun(ctx, request.From(ctx).Meta(), in.TaskID, run.Ahead{})
+	ahead, err := a.ahead(ctx, in.TaskID, in.Payload.Value.Permissions)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.Commands.StartRun(ctx, request.From(ctx).Meta(), in.TaskID, ahead)
 	return a.opened(ctx, in.TaskID, r, err)
 }
 

@@ -14,16 +14,20 @@ import (
 
 type retryRequest struct {
 	Reason string `json:"reason,omitempty" doc:"Kept with the run; cut to 4096 bytes."`
+
+	Permissions *aheadRequest `json:"permissions,omitempty" doc:"Answers to the run's questions before there are any. They are not inherited."`
 }
 
 type retryInput struct {
 	RunPath
-	Payload tolerant[retryRequest]
+	Payload retryBody
 }
 
 type resumeRequest struct {
 	Reason      string `json:"reason,omitempty" doc:"Kept with the run; followers see it. At most 4096 bytes." example:"the network is back"`
 	BudgetMicro int64  `json:"budget_micros_usd,omitempty" doc:"Raises the task's ceiling for cost to this, in millionths of a US dollar. 0 leaves it as it is; less than it is is refused." minimum:"0"`
+
+	Permissions *aheadRequest `json:"permissions,omitempty" doc:"Answers to the run's questions before there are any. They are not inherited."`
 }
 
 type resumeInput struct {
@@ -33,6 +37,8 @@ type resumeInput struct {
 
 type continueRequest struct {
 	Prompt string `json:"prompt" doc:"What is wanted next. At most 1 MiB."`
+
+	Permissions *aheadRequest `json:"permissions,omitempty" doc:"Answers to the run's questions before there are any. They are not inherited."`
 }
 
 type continueInput struct {
@@ -43,6 +49,8 @@ type continueInput struct {
 type branchRequest struct {
 	ModelCallIndex int64  `json:"model_call_index" doc:"The model call of the run that is made again; 1 is its first." minimum:"1" example:"2"`
 	Reason         string `json:"reason,omitempty" doc:"Kept with the run; followers see it. At most 4096 bytes."`
+
+	Permissions *aheadRequest `json:"permissions,omitempty" doc:"Answers to the run's questions before there are any. They are not inherited."`
 }
 
 type branchInput struct {
@@ -60,7 +68,7 @@ func (a *API) registerRunsAgain() {
 		id: "retryRun", method: http.MethodPost, path: runRoot + "/retry", tag: "Runs", keyed: true,
 		summary: "Do a run again",
 		description: "Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. " +
-			"The run must have ended (409), in whatever way. A missing or unreadable body is no error.",
+			"The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.",
 		fails: opens,
 		body:  reflect.TypeFor[retryRequest](), bodyOptional: true,
 		example: map[string]any{"object": "task_run", "data": exampleFollowing(run.SourceRetry)},
@@ -97,7 +105,11 @@ func (a *API) registerRunsAgain() {
 }
 
 func (a *API) retryRun(ctx context.Context, in *retryInput) (*tracedAnswer[projections.Run], error) {
-	r, err := a.Commands.RetryRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, cutRemark(in.Payload.Value.Reason), run.Ahead{})
+	ahead, err := a.ahead(ctx, in.TaskID, in.Payload.Value.Permissions)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.Commands.RetryRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, cutRemark(in.Payload.Value.Reason), ahead)
 	return a.opened(ctx, in.TaskID, r, err)
 }
 
@@ -106,8 +118,12 @@ func (a *API) resumeRun(ctx context.Context, in *resumeInput) (*tracedAnswer[pro
 	if err := remark("reason", body.Reason); err != nil {
 		return nil, err
 	}
+	ahead, err := a.ahead(ctx, in.TaskID, body.Permissions)
+	if err != nil {
+		return nil, err
+	}
 	r, err := a.Commands.ResumeRun(ctx, request.From(ctx).Meta(), commands.ResumeRun{
-		TaskID: in.TaskID, RunID: in.RunID, Reason: body.Reason, BudgetMicro: body.BudgetMicro,
+		TaskID: in.TaskID, RunID: in.RunID, Reason: body.Reason, BudgetMicro: body.BudgetMicro, Ahead: ahead,
 	})
 	return a.opened(ctx, in.TaskID, r, err)
 }
@@ -117,7 +133,11 @@ func (a *API) continueRun(ctx context.Context, in *continueInput) (*tracedAnswer
 	if len(prompt) > task.TextMax {
 		return nil, invalid("prompt has %d bytes, at most %d are allowed", len(prompt), task.TextMax)
 	}
-	r, err := a.Commands.ContinueRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, prompt, run.Ahead{})
+	ahead, err := a.ahead(ctx, in.TaskID, in.Payload.Value.Permissions)
+	if err != nil {
+		return nil, err
+	}
+	r, err := a.Commands.ContinueRun(ctx, request.From(ctx).Meta(), in.TaskID, in.RunID, prompt, ahead)
 	return a.opened(ctx, in.TaskID, r, err)
 }
 
@@ -126,8 +146,12 @@ func (a *API) retryFromModelCall(ctx context.Context, in *branchInput) (*tracedA
 	if err := remark("reason", body.Reason); err != nil {
 		return nil, err
 	}
+	ahead, err := a.ahead(ctx, in.TaskID, body.Permissions)
+	if err != nil {
+		return nil, err
+	}
 	r, err := a.Commands.RetryFromModelCall(ctx, request.From(ctx).Meta(), commands.RetryFromModelCall{
-		TaskID: in.TaskID, RunID: in.RunID, ModelCallIndex: body.ModelCallIndex, Reason: body.Reason,
+		TaskID: in.TaskID, RunID: in.RunID, ModelCallIndex: body.ModelCallIndex, Reason: body.Reason, Ahead: ahead,
 	})
 	return a.opened(ctx, in.TaskID, r, err)
 }

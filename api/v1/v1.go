@@ -55,10 +55,12 @@ type Config struct {
 	Host      Host
 	Proof     Proof     // when decisions need a verified operator; ProofAuto if empty
 	Providers Providers // nil if the server asks none
-	Shutdown  func()    // asks the process to end and returns at once; nil if nobody may
-	Clock     clock.Clock
-	Patience  time.Duration // how long an answer waits for the read models to reach it
-	Log       *slog.Logger
+	// Permissions are the permission files of this machine; nil if the server has none.
+	Permissions PermissionFiles
+	Shutdown    func() // asks the process to end and returns at once; nil if nobody may
+	Clock       clock.Clock
+	Patience    time.Duration // how long an answer waits for the read models to reach it
+	Log         *slog.Logger
 }
 
 // Host is what the server says about itself.
@@ -98,6 +100,7 @@ func Register(h huma.API, c Config) {
 	a.registerRunEvents()
 	a.registerEvents()
 	a.registerPresets()
+	a.registerPermissions()
 	a.registerUsage()
 	a.registerProviders()
 	a.registerSystem()

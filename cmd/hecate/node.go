@@ -145,6 +145,7 @@ func (n *node) open(ctx context.Context) error {
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
 		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
+		Permissions: permissionFiles{workers.Permissions},
 		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: n.config.OperatorProof, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {

@@ -125,6 +125,12 @@ type CallChoice struct {
 	Pattern    string // of a yes for more than once: the pattern or host, if not the one that was offered
 }
 
+// Check returns a fault if the decision is none. It is the first thing that is looked at.
+func (a Resolution) Check() error {
+	_, err := parseDecision(a.Decision)
+	return err
+}
+
 // Resolve answers the run's pending approval. A digest that is given must name what
 // the approval names. Approving queues the same run again, with the calls that were
 // allowed; rejecting cancels it, unless it is to continue with its calls refused.
