@@ -60,7 +60,8 @@ type node struct {
 	api      *api.Server
 	progress stream.Progress // half-finished answers, of all nodes
 	partials *partials       // nil if there is one node
-	lock     *os.File        // on the data directory
+	files    *permissions.Files
+	lock     *os.File // on the data directory
 	http     *http.Server
 	listener net.Listener
 
@@ -131,6 +132,7 @@ func (n *node) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.files = permissions.New(userConfigDir(n.config.environ), n.log)
 	workers := n.workerConfig(executor, providers, settings, hostID)
 	instrument(&workers)
 	n.pool = worker.New(workers)
@@ -145,8 +147,8 @@ func (n *node) open(ctx context.Context) error {
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
 		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
-		Permissions: permissionFiles{workers.Permissions},
-		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: n.config.OperatorProof, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
+		Permissions: permissionFiles{n.files},
+		Host:        n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: n.config.OperatorProof, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {
 		return err
@@ -163,7 +165,7 @@ func (n *node) workerConfig(executor *commands.Executor, p providerSettings, set
 		Workers: n.config.Workers, ClaimsMax: n.config.RunsMax, NodeID: hostID, Log: n.log,
 		Retry: p.retry.After, Prices: p.prices, Reserve: n.config.CostReservation, OutputMax: n.config.OutputTokensMax,
 		Reconcile: n.config.Reconcile, DrainMax: max(0, n.config.ShutdownMax-drainMargin), Host: machineID(), Shared: n.config.SharedRoots,
-		Permissions: permissions.New(userConfigDir(n.config.environ), n.log),
+		Permissions: n.files,
 		Assessor:    assess.New(assess.Config{Router: p.set, Provider: n.config.CheckProvider, Model: n.config.CheckModel, Timeout: n.config.CheckTimeout}),
 	}
 	if n.stores.shared {
