@@ -152,6 +152,27 @@ func (e CallState) Valid() bool {
 	}
 }
 
+// Defines values for CallAnswerScope.
+const (
+	CallAnswerScopeOnce    CallAnswerScope = "once"
+	CallAnswerScopeProject CallAnswerScope = "project"
+	CallAnswerScopeSession CallAnswerScope = "session"
+)
+
+// Valid indicates whether the value is a known member of the CallAnswerScope enum.
+func (e CallAnswerScope) Valid() bool {
+	switch e {
+	case CallAnswerScopeOnce:
+		return true
+	case CallAnswerScopeProject:
+		return true
+	case CallAnswerScopeSession:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CreateTaskRequestExecutionKind.
 const (
 	AgentLoop CreateTaskRequestExecutionKind = "agent_loop"
@@ -293,6 +314,72 @@ func (e OsIsolationKind) Valid() bool {
 	case None:
 		return true
 	case SandboxExec:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PermissionEntryLayer.
+const (
+	PermissionEntryLayerProject PermissionEntryLayer = "project"
+	PermissionEntryLayerUser    PermissionEntryLayer = "user"
+)
+
+// Valid indicates whether the value is a known member of the PermissionEntryLayer enum.
+func (e PermissionEntryLayer) Valid() bool {
+	switch e {
+	case PermissionEntryLayerProject:
+		return true
+	case PermissionEntryLayerUser:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PermissionEntryList.
+const (
+	NetworkAllow        PermissionEntryList = "network.allow"
+	NetworkDeny         PermissionEntryList = "network.deny"
+	NetworkPromoted     PermissionEntryList = "network.promoted"
+	PermissionsApprove  PermissionEntryList = "permissions.approve"
+	PermissionsDeny     PermissionEntryList = "permissions.deny"
+	PermissionsPromoted PermissionEntryList = "permissions.promoted"
+)
+
+// Valid indicates whether the value is a known member of the PermissionEntryList enum.
+func (e PermissionEntryList) Valid() bool {
+	switch e {
+	case NetworkAllow:
+		return true
+	case NetworkDeny:
+		return true
+	case NetworkPromoted:
+		return true
+	case PermissionsApprove:
+		return true
+	case PermissionsDeny:
+		return true
+	case PermissionsPromoted:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for PermissionLockLayer.
+const (
+	PermissionLockLayerProject PermissionLockLayer = "project"
+	PermissionLockLayerUser    PermissionLockLayer = "user"
+)
+
+// Valid indicates whether the value is a known member of the PermissionLockLayer enum.
+func (e PermissionLockLayer) Valid() bool {
+	switch e {
+	case PermissionLockLayerProject:
+		return true
+	case PermissionLockLayerUser:
 		return true
 	default:
 		return false
@@ -764,6 +851,24 @@ func (e RunWaitingReason) Valid() bool {
 	}
 }
 
+// Defines values for RunPermissionsOnAsk.
+const (
+	Park   RunPermissionsOnAsk = "park"
+	Refuse RunPermissionsOnAsk = "refuse"
+)
+
+// Valid indicates whether the value is a known member of the RunPermissionsOnAsk enum.
+func (e RunPermissionsOnAsk) Valid() bool {
+	switch e {
+	case Park:
+		return true
+	case Refuse:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for RuntimeHostOperatorAccess.
 const (
 	LocalOperator RuntimeHostOperatorAccess = "local_operator"
@@ -1055,6 +1160,15 @@ func (e GetUsageSummaryParamsScope) Valid() bool {
 	}
 }
 
+// AcceptPermissionsRequest defines model for AcceptPermissionsRequest.
+type AcceptPermissionsRequest struct {
+	// Digest project_digest of what was looked at.
+	Digest string `json:"digest"`
+
+	// Dir Absolute path of the project, or of a directory in it.
+	Dir string `json:"dir"`
+}
+
 // Approval defines model for Approval.
 type Approval struct {
 	// ActionSummary What would be done, one line per call, with details withheld where they are not harmless.
@@ -1172,7 +1286,7 @@ type ApprovalCall struct {
 	// ToolCallId As the model named it.
 	ToolCallId string `json:"tool_call_id"`
 
-	// ToolName The tool that was used.
+	// ToolName The tool.
 	ToolName string `json:"tool_name"`
 }
 
@@ -1333,6 +1447,29 @@ type CallOutcome string
 // CallState How far it has come; unknown means that its effect may have happened.
 type CallState string
 
+// CallAnswer defines model for CallAnswer.
+type CallAnswer struct {
+	// Decision approve or deny; case does not matter.
+	//
+	// Examples: approve
+	Decision string `json:"decision"`
+
+	// Note Of a refusal: what the model is told. At most 4096 bytes.
+	Note *string `json:"note,omitempty"`
+
+	// Pattern Of a yes for more than once: the pattern or host, if it is not the one that was offered. At most 4096 bytes.
+	Pattern *string `json:"pattern,omitempty"`
+
+	// Scope Of a yes: once; session for the runs that go on from each other; project for those and the project's permission file. More than once only if the approval has an offer for the call.
+	Scope *CallAnswerScope `json:"scope,omitempty"`
+
+	// ToolCallId The call, as the approval names it.
+	ToolCallId string `json:"tool_call_id"`
+}
+
+// CallAnswerScope Of a yes: once; session for the runs that go on from each other; project for those and the project's permission file. More than once only if the approval has an offer for the call.
+type CallAnswerScope string
+
 // CallList defines model for CallList.
 type CallList struct {
 	// Data The answer itself.
@@ -1356,6 +1493,9 @@ type Capabilities struct {
 
 // ContinueRunRequest defines model for ContinueRunRequest.
 type ContinueRunRequest struct {
+	// Permissions Answers to the run's questions before there are any. They are not inherited.
+	Permissions *RunPermissions `json:"permissions,omitempty"`
+
 	// Prompt What is wanted next. At most 1 MiB.
 	Prompt string `json:"prompt"`
 }
@@ -1655,6 +1795,141 @@ type PatchAnswer struct {
 type PatchList struct {
 	// Data The answer itself.
 	Data []Patch `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// PermissionEntry defines model for PermissionEntry.
+type PermissionEntry struct {
+	// At File and line.
+	At string `json:"at"`
+
+	// Covers Of a grant: what it covers, in words.
+	Covers *string `json:"covers,omitempty"`
+
+	// Id The same for the same list, file and text.
+	Id string `json:"id"`
+
+	// Layer Whose file.
+	Layer PermissionEntryLayer `json:"layer"`
+
+	// List The list that it stands in.
+	List PermissionEntryList `json:"list"`
+
+	// Reason Of what is forbidden: what the model is told.
+	Reason *string `json:"reason,omitempty"`
+
+	// Text A pattern, or a host, in its normal form.
+	Text string `json:"text"`
+}
+
+// PermissionEntryLayer Whose file.
+type PermissionEntryLayer string
+
+// PermissionEntryList The list that it stands in.
+type PermissionEntryList string
+
+// PermissionGuard defines model for PermissionGuard.
+type PermissionGuard struct {
+	// Enabled Whether it watches; absent if no file says so, and then it watches in the levels posture.
+	Enabled *bool `json:"enabled,omitempty"`
+
+	// Limits The limits that hold, in attempts.
+	Limits RepetitionLimits `json:"limits"`
+}
+
+// PermissionInSession defines model for PermissionInSession.
+type PermissionInSession struct {
+	// Host Whether the scope is a host.
+	Host bool `json:"host"`
+
+	// Id Identifies it, to revoke it.
+	Id string `json:"id"`
+
+	// RunId The run that has it.
+	RunId string `json:"run_id"`
+
+	// Scope A pattern, or a host.
+	Scope string `json:"scope"`
+}
+
+// PermissionLock defines model for PermissionLock.
+type PermissionLock struct {
+	// At File and line.
+	At string `json:"at"`
+
+	// Layer Whose file.
+	Layer PermissionLockLayer `json:"layer"`
+
+	// Name Its name.
+	Name string `json:"name"`
+
+	// Patterns The calls that take it.
+	Patterns []string `json:"patterns"`
+}
+
+// PermissionLockLayer Whose file.
+type PermissionLockLayer string
+
+// PermissionProblem defines model for PermissionProblem.
+type PermissionProblem struct {
+	// At File and line.
+	At *string `json:"at,omitempty"`
+
+	// Layer Whose file.
+	Layer string `json:"layer"`
+
+	// List The list or table that it is about.
+	List string `json:"list"`
+
+	// Message What is wrong, and what to do about it.
+	Message string `json:"message"`
+
+	// Refused Whether the entry is not in force; if it is, this is a warning.
+	Refused bool `json:"refused"`
+}
+
+// Permissions defines model for Permissions.
+type Permissions struct {
+	// Entries What is in force, the user's entries first.
+	Entries []PermissionEntry `json:"entries"`
+
+	// Locks Names that calls take turns by.
+	Locks []PermissionLock `json:"locks"`
+
+	// Problems What is wrong with the files, and what to do about it.
+	Problems []PermissionProblem `json:"problems"`
+
+	// ProjectAccepted Whether its grants are in force. What it forbids is in any case.
+	ProjectAccepted bool `json:"project_accepted"`
+
+	// ProjectDigest Names its bytes, to accept them; absent if it cannot be accepted as it is.
+	ProjectDigest *string `json:"project_digest,omitempty"`
+
+	// ProjectExists Whether the project's file is there.
+	ProjectExists bool `json:"project_exists"`
+
+	// ProjectFile The file of the project, whether it exists or not; absent if there is no project.
+	ProjectFile *string `json:"project_file,omitempty"`
+
+	// Repetition The limits of the repetition guard.
+	Repetition PermissionGuard `json:"repetition"`
+
+	// Session What was given for the session of the task's latest run, and not revoked.
+	Session []PermissionInSession `json:"session"`
+
+	// UserFile The user's own file, whether it exists or not; absent if there is no place for one.
+	UserFile *string `json:"user_file,omitempty"`
+
+	// Waiting Grants of the project's file that count once it is accepted.
+	Waiting []PermissionEntry `json:"waiting"`
+}
+
+// PermissionsAnswer defines model for PermissionsAnswer.
+type PermissionsAnswer struct {
+	// Data The answer itself.
+	Data Permissions `json:"data"`
 
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
@@ -2202,8 +2477,47 @@ type RebuildProjectionsRequest struct {
 	Name *string `json:"name,omitempty"`
 }
 
+// RepetitionLimits defines model for RepetitionLimits.
+type RepetitionLimits struct {
+	// Commands Unchanged commands before a soft check.
+	Commands int64 `json:"commands"`
+
+	// Dominant Attempts of one call in the window, whatever came of them, before a soft check.
+	Dominant int64 `json:"dominant"`
+
+	// Exchanges Completed exchanges that a checker sees.
+	Exchanges int64 `json:"exchanges"`
+
+	// Gap Other attempts after which an earlier one of the call no longer counts.
+	Gap int64 `json:"gap"`
+
+	// Hard Attempts in a row without new evidence before a person must look.
+	Hard int64 `json:"hard"`
+
+	// HardPolls The same for polls.
+	HardPolls int64 `json:"hard_polls"`
+
+	// Period The longest cycle, in attempts.
+	Period int64 `json:"period"`
+
+	// Polls Unchanged polls of a running job before a soft check.
+	Polls int64 `json:"polls"`
+
+	// Reads Unchanged reads before a soft check.
+	Reads int64 `json:"reads"`
+
+	// Window Completed attempts that are remembered.
+	Window int64 `json:"window"`
+}
+
 // ResolveApprovalRequest defines model for ResolveApprovalRequest.
 type ResolveApprovalRequest struct {
+	// Calls Answers to single calls, where they differ from the whole. Of an approval the calls that are not listed are approved once, of a rejection with continue they are refused.
+	Calls *[]CallAnswer `json:"calls,omitempty"`
+
+	// Continue Of a rejection: the calls are refused, the model is told so, and the run goes on. Without it a rejection ends the run.
+	Continue *bool `json:"continue,omitempty"`
+
 	// Decision approve (or approved), reject (or rejected, deny, denied); case does not matter.
 	Decision string `json:"decision"`
 
@@ -2219,6 +2533,9 @@ type ResumeRunRequest struct {
 	// BudgetMicrosUsd Raises the task's ceiling for cost to this, in millionths of a US dollar. 0 leaves it as it is; less than it is is refused.
 	BudgetMicrosUsd *int64 `json:"budget_micros_usd,omitempty"`
 
+	// Permissions Answers to the run's questions before there are any. They are not inherited.
+	Permissions *RunPermissions `json:"permissions,omitempty"`
+
 	// Reason Kept with the run; followers see it. At most 4096 bytes.
 	//
 	// Examples: the network is back
@@ -2232,14 +2549,35 @@ type RetryRunFromModelCallRequest struct {
 	// Examples: 2
 	ModelCallIndex int64 `json:"model_call_index"`
 
+	// Permissions Answers to the run's questions before there are any. They are not inherited.
+	Permissions *RunPermissions `json:"permissions,omitempty"`
+
 	// Reason Kept with the run; followers see it. At most 4096 bytes.
 	Reason *string `json:"reason,omitempty"`
 }
 
 // RetryRunRequest defines model for RetryRunRequest.
 type RetryRunRequest struct {
+	// Permissions Answers to the run's questions before there are any. They are not inherited.
+	Permissions *RunPermissions `json:"permissions,omitempty"`
+
 	// Reason Kept with the run; cut to 4096 bytes.
 	Reason *string `json:"reason,omitempty"`
+}
+
+// RevokePermissionRequest defines model for RevokePermissionRequest.
+type RevokePermissionRequest struct {
+	// Dir Absolute path of the project, or of a directory in it; needed for entries of its file.
+	Dir *string `json:"dir,omitempty"`
+
+	// Id Id of the entry.
+	Id string `json:"id"`
+}
+
+// RevokeSessionGrantRequest defines model for RevokeSessionGrantRequest.
+type RevokeSessionGrantRequest struct {
+	// GrantId Id of the grant, from session.
+	GrantId string `json:"grant_id"`
 }
 
 // Run defines model for Run.
@@ -2395,6 +2733,32 @@ type RunList struct {
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
 }
+
+// RunPermissions defines model for RunPermissions.
+type RunPermissions struct {
+	// AllowTools Patterns of calls that need not ask.
+	//
+	// Examples: ["exec(go) args(test *)"]
+	AllowTools *[]string `json:"allow_tools,omitempty"`
+
+	// Attended Somebody watches the run who can answer at once: the model may ask for changes of permission files.
+	Attended *bool `json:"attended,omitempty"`
+
+	// OnAsk What becomes of a call that asks: park waits for a person, refuse tells the model that nobody can answer. park if empty.
+	OnAsk *RunPermissionsOnAsk `json:"on_ask,omitempty"`
+
+	// ProjectConfig Absolute path, on the machine of the workspace, of the permission file that counts instead of the project's.
+	ProjectConfig *string `json:"project_config,omitempty"`
+
+	// Yes What level 2 and the server's policies ask about is approved.
+	Yes *bool `json:"yes,omitempty"`
+
+	// YesReally Hosts that nobody listed are, too, over https.
+	YesReally *bool `json:"yes_really,omitempty"`
+}
+
+// RunPermissionsOnAsk What becomes of a call that asks: park waits for a person, refuse tells the model that nobody can answer. park if empty.
+type RunPermissionsOnAsk string
 
 // RuntimeHost defines model for RuntimeHost.
 type RuntimeHost struct {
@@ -2559,7 +2923,10 @@ type SourceRef struct {
 }
 
 // StartTaskRequest defines model for StartTaskRequest.
-type StartTaskRequest = map[string]interface{}
+type StartTaskRequest struct {
+	// Permissions Answers to the run's questions before there are any.
+	Permissions *RunPermissions `json:"permissions,omitempty"`
+}
 
 // Step defines model for Step.
 type Step struct {
@@ -3032,6 +3399,21 @@ type StreamEventsParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// GetPermissionsParams defines parameters for GetPermissions.
+type GetPermissionsParams struct {
+	// Dir Absolute path of a directory on the server's machine; its project's file counts. That of the task if absent.
+	Dir *string `form:"dir,omitempty" json:"dir,omitempty"`
+
+	// TaskId A task, for what was given in the session of its latest run.
+	TaskId *string `form:"task_id,omitempty" json:"task_id,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
 // ListProviderHistoryParams defines parameters for ListProviderHistory.
 type ListProviderHistoryParams struct {
 	// Provider Only this provider.
@@ -3156,6 +3538,12 @@ type ListTaskArtifactsParams struct {
 
 	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// RevokeSessionGrantParams defines parameters for RevokeSessionGrant.
+type RevokeSessionGrantParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // ListRunsParams defines parameters for ListRuns.
@@ -3365,6 +3753,12 @@ type CreateAgentPresetJSONRequestBody = PresetRequest
 // UpdateAgentPresetJSONRequestBody defines body for UpdateAgentPreset for application/json ContentType.
 type UpdateAgentPresetJSONRequestBody = PresetChange
 
+// AcceptPermissionsJSONRequestBody defines body for AcceptPermissions for application/json ContentType.
+type AcceptPermissionsJSONRequestBody = AcceptPermissionsRequest
+
+// RevokePermissionJSONRequestBody defines body for RevokePermission for application/json ContentType.
+type RevokePermissionJSONRequestBody = RevokePermissionRequest
+
 // RebuildProjectionsJSONRequestBody defines body for RebuildProjections for application/json ContentType.
 type RebuildProjectionsJSONRequestBody = RebuildProjectionsRequest
 
@@ -3373,6 +3767,9 @@ type CreateTaskJSONRequestBody = CreateTaskRequest
 
 // ResolveApprovalJSONRequestBody defines body for ResolveApproval for application/json ContentType.
 type ResolveApprovalJSONRequestBody = ResolveApprovalRequest
+
+// RevokeSessionGrantJSONRequestBody defines body for RevokeSessionGrant for application/json ContentType.
+type RevokeSessionGrantJSONRequestBody = RevokeSessionGrantRequest
 
 // CancelRunJSONRequestBody defines body for CancelRun for application/json ContentType.
 type CancelRunJSONRequestBody = CancelRunRequest
@@ -3550,6 +3947,49 @@ type ClientInterface interface {
 	// Corresponds with GET /hecate/v1/events/stream (the `StreamEvents` operationId).
 	StreamEvents(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetPermissions Show what is allowed and forbidden
+	//
+	// What the permission files of the server's machine say about a directory at this moment: the user's own and that of the directory's project. With a task also what was given for the session of its latest run.
+	//
+	// Corresponds with GET /hecate/v1/permissions (the `GetPermissions` operationId).
+	GetPermissions(ctx context.Context, params *GetPermissionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AcceptPermissionsWithBody Accept a project's permission file
+	//
+	// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+	AcceptPermissionsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// AcceptPermissions Accept a project's permission file
+	//
+	// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+	AcceptPermissions(ctx context.Context, body AcceptPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokePermissionWithBody Take an entry out of a permission file
+	//
+	// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+	RevokePermissionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokePermission Take an entry out of a permission file
+	//
+	// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+	RevokePermission(ctx context.Context, body RevokePermissionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListProviderHistory List what happened to the providers
 	//
 	// Failures, cool-downs and failovers since this server started, newest first.
@@ -3665,7 +4105,9 @@ type ClientInterface interface {
 
 	// ResolveApprovalWithBody Answer an approval
 	//
-	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+	//
+	// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3674,7 +4116,9 @@ type ClientInterface interface {
 
 	// ResolveApproval Answer an approval
 	//
-	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+	//
+	// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -3687,6 +4131,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/artifacts (the `ListTaskArtifacts` operationId).
 	ListTaskArtifacts(ctx context.Context, taskId string, params *ListTaskArtifactsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeSessionGrantWithBody End what was given for a session
+	//
+	// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+	RevokeSessionGrantWithBody(ctx context.Context, taskId string, params *RevokeSessionGrantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevokeSessionGrant End what was given for a session
+	//
+	// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+	RevokeSessionGrant(ctx context.Context, taskId string, params *RevokeSessionGrantParams, body RevokeSessionGrantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListRuns List runs of a task
 	//
@@ -3811,7 +4273,7 @@ type ClientInterface interface {
 
 	// RetryRunWithBody Do a run again
 	//
-	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -3820,7 +4282,7 @@ type ClientInterface interface {
 
 	// RetryRun Do a run again
 	//
-	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4109,6 +4571,99 @@ func (c *Client) StreamEvents(ctx context.Context, params *StreamEventsParams, r
 	return c.Client.Do(req)
 }
 
+// GetPermissions Show what is allowed and forbidden
+//
+// What the permission files of the server's machine say about a directory at this moment: the user's own and that of the directory's project. With a task also what was given for the session of its latest run.
+//
+// Corresponds with GET /hecate/v1/permissions (the `GetPermissions` operationId).
+func (c *Client) GetPermissions(ctx context.Context, params *GetPermissionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetPermissionsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AcceptPermissionsWithBody Accept a project's permission file
+//
+// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+func (c *Client) AcceptPermissionsWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAcceptPermissionsRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// AcceptPermissions Accept a project's permission file
+//
+// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+func (c *Client) AcceptPermissions(ctx context.Context, body AcceptPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewAcceptPermissionsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokePermissionWithBody Take an entry out of a permission file
+//
+// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+func (c *Client) RevokePermissionWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokePermissionRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokePermission Take an entry out of a permission file
+//
+// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+func (c *Client) RevokePermission(ctx context.Context, body RevokePermissionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokePermissionRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListProviderHistory List what happened to the providers
 //
 // Failures, cool-downs and failovers since this server started, newest first.
@@ -4374,7 +4929,9 @@ func (c *Client) GetApproval(ctx context.Context, taskId string, approvalId stri
 
 // ResolveApprovalWithBody Answer an approval
 //
-// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+//
+// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4393,7 +4950,9 @@ func (c *Client) ResolveApprovalWithBody(ctx context.Context, taskId string, app
 
 // ResolveApproval Answer an approval
 //
-// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+//
+// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -4417,6 +4976,44 @@ func (c *Client) ResolveApproval(ctx context.Context, taskId string, approvalId 
 // Corresponds with GET /hecate/v1/tasks/{task_id}/artifacts (the `ListTaskArtifacts` operationId).
 func (c *Client) ListTaskArtifacts(ctx context.Context, taskId string, params *ListTaskArtifactsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewListTaskArtifactsRequest(c.Server, taskId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeSessionGrantWithBody End what was given for a session
+//
+// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+func (c *Client) RevokeSessionGrantWithBody(ctx context.Context, taskId string, params *RevokeSessionGrantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeSessionGrantRequestWithBody(c.Server, taskId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevokeSessionGrant End what was given for a session
+//
+// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+func (c *Client) RevokeSessionGrant(ctx context.Context, taskId string, params *RevokeSessionGrantParams, body RevokeSessionGrantJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevokeSessionGrantRequest(c.Server, taskId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -4700,7 +5297,7 @@ func (c *Client) ResumeRun(ctx context.Context, taskId string, runId string, par
 
 // RetryRunWithBody Do a run again
 //
-// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4719,7 +5316,7 @@ func (c *Client) RetryRunWithBody(ctx context.Context, taskId string, runId stri
 
 // RetryRun Do a run again
 //
-// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -5506,6 +6103,179 @@ func NewStreamEventsRequest(server string, params *StreamEventsParams) (*http.Re
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewGetPermissionsRequest constructs an http.Request for the GetPermissions method
+func NewGetPermissionsRequest(server string, params *GetPermissionsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/permissions")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Dir != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "dir", *params.Dir, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TaskId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "task_id", *params.TaskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewAcceptPermissionsRequest calls the generic AcceptPermissions builder with application/json body
+func NewAcceptPermissionsRequest(server string, body AcceptPermissionsJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewAcceptPermissionsRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewAcceptPermissionsRequestWithBody constructs an http.Request for the AcceptPermissions method, with any body, and a specified content type
+func NewAcceptPermissionsRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/permissions/accept")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRevokePermissionRequest calls the generic RevokePermission builder with application/json body
+func NewRevokePermissionRequest(server string, body RevokePermissionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRevokePermissionRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewRevokePermissionRequestWithBody constructs an http.Request for the RevokePermission method, with any body, and a specified content type
+func NewRevokePermissionRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/permissions/revoke")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -6525,6 +7295,68 @@ func NewListTaskArtifactsRequest(server string, taskId string, params *ListTaskA
 			}
 
 			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRevokeSessionGrantRequest calls the generic RevokeSessionGrant builder with application/json body
+func NewRevokeSessionGrantRequest(server string, taskId string, params *RevokeSessionGrantParams, body RevokeSessionGrantJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRevokeSessionGrantRequestWithBody(server, taskId, params, "application/json", bodyReader)
+}
+
+// NewRevokeSessionGrantRequestWithBody constructs an http.Request for the RevokeSessionGrant method, with any body, and a specified content type
+func NewRevokeSessionGrantRequestWithBody(server string, taskId string, params *RevokeSessionGrantParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/permissions/revoke", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
 	}
@@ -8446,6 +9278,51 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /hecate/v1/events/stream (the `StreamEvents` operationId).
 	StreamEventsWithResponse(ctx context.Context, params *StreamEventsParams, reqEditors ...RequestEditorFn) (*StreamEventsResponse, error)
 
+	// GetPermissionsWithResponse Show what is allowed and forbidden
+	//
+	// What the permission files of the server's machine say about a directory at this moment: the user's own and that of the directory's project. With a task also what was given for the session of its latest run.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/permissions (the `GetPermissions` operationId).
+	GetPermissionsWithResponse(ctx context.Context, params *GetPermissionsParams, reqEditors ...RequestEditorFn) (*GetPermissionsResponse, error)
+
+	// AcceptPermissionsWithBodyWithResponse Accept a project's permission file
+	//
+	// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+	AcceptPermissionsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AcceptPermissionsResponse, error)
+
+	// AcceptPermissionsWithResponse Accept a project's permission file
+	//
+	// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+	AcceptPermissionsWithResponse(ctx context.Context, body AcceptPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*AcceptPermissionsResponse, error)
+
+	// RevokePermissionWithBodyWithResponse Take an entry out of a permission file
+	//
+	// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+	RevokePermissionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokePermissionResponse, error)
+
+	// RevokePermissionWithResponse Take an entry out of a permission file
+	//
+	// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+	RevokePermissionWithResponse(ctx context.Context, body RevokePermissionJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokePermissionResponse, error)
+
 	// ListProviderHistoryWithResponse List what happened to the providers
 	//
 	// Failures, cool-downs and failovers since this server started, newest first.
@@ -8583,7 +9460,9 @@ type ClientWithResponsesInterface interface {
 
 	// ResolveApprovalWithBodyWithResponse Answer an approval
 	//
-	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+	//
+	// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8592,7 +9471,9 @@ type ClientWithResponsesInterface interface {
 
 	// ResolveApprovalWithResponse Answer an approval
 	//
-	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+	// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+	//
+	// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8607,6 +9488,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/artifacts (the `ListTaskArtifacts` operationId).
 	ListTaskArtifactsWithResponse(ctx context.Context, taskId string, params *ListTaskArtifactsParams, reqEditors ...RequestEditorFn) (*ListTaskArtifactsResponse, error)
+
+	// RevokeSessionGrantWithBodyWithResponse End what was given for a session
+	//
+	// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+	RevokeSessionGrantWithBodyWithResponse(ctx context.Context, taskId string, params *RevokeSessionGrantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokeSessionGrantResponse, error)
+
+	// RevokeSessionGrantWithResponse End what was given for a session
+	//
+	// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+	RevokeSessionGrantWithResponse(ctx context.Context, taskId string, params *RevokeSessionGrantParams, body RevokeSessionGrantJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokeSessionGrantResponse, error)
 
 	// ListRunsWithResponse List runs of a task
 	//
@@ -8745,7 +9644,7 @@ type ClientWithResponsesInterface interface {
 
 	// RetryRunWithBodyWithResponse Do a run again
 	//
-	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -8754,7 +9653,7 @@ type ClientWithResponsesInterface interface {
 
 	// RetryRunWithResponse Do a run again
 	//
-	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+	// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -9549,6 +10448,324 @@ func (r StreamEventsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StreamEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetPermissionsResponse200Headers the declared response headers of an HTTP 200 response for GetPermissions
+type GetPermissionsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetPermissionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PermissionsAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetPermissionsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetPermissionsResponse) GetJSON200() *PermissionsAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetPermissionsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetPermissionsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetPermissionsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetPermissionsResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetPermissionsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetPermissionsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetPermissionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetPermissionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetPermissionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetPermissionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// AcceptPermissionsResponse200Headers the declared response headers of an HTTP 200 response for AcceptPermissions
+type AcceptPermissionsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type AcceptPermissionsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PermissionsAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *AcceptPermissionsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON200() *PermissionsAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON422() *Error {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r AcceptPermissionsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r AcceptPermissionsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r AcceptPermissionsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r AcceptPermissionsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r AcceptPermissionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RevokePermissionResponse200Headers the declared response headers of an HTTP 200 response for RevokePermission
+type RevokePermissionResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type RevokePermissionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PermissionsAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
+	// JSON422 the response for an HTTP 422 `application/json` response
+	JSON422 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RevokePermissionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevokePermissionResponse) GetJSON200() *PermissionsAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RevokePermissionResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RevokePermissionResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RevokePermissionResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RevokePermissionResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r RevokePermissionResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r RevokePermissionResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
+// GetJSON422 returns the response for an HTTP 422 `application/json` response
+func (r RevokePermissionResponse) GetJSON422() *Error {
+	return r.JSON422
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RevokePermissionResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RevokePermissionResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokePermissionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokePermissionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokePermissionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokePermissionResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -10838,6 +12055,105 @@ func (r ListTaskArtifactsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r ListTaskArtifactsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RevokeSessionGrantResponse200Headers the declared response headers of an HTTP 200 response for RevokeSessionGrant
+type RevokeSessionGrantResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type RevokeSessionGrantResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PermissionsAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RevokeSessionGrantResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON200() *PermissionsAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RevokeSessionGrantResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RevokeSessionGrantResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevokeSessionGrantResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevokeSessionGrantResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevokeSessionGrantResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -13040,6 +14356,81 @@ func (c *ClientWithResponses) StreamEventsWithResponse(ctx context.Context, para
 	return ParseStreamEventsResponse(rsp)
 }
 
+// GetPermissionsWithResponse Show what is allowed and forbidden
+//
+// What the permission files of the server's machine say about a directory at this moment: the user's own and that of the directory's project. With a task also what was given for the session of its latest run.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/permissions (the `GetPermissions` operationId).
+func (c *ClientWithResponses) GetPermissionsWithResponse(ctx context.Context, params *GetPermissionsParams, reqEditors ...RequestEditorFn) (*GetPermissionsResponse, error) {
+	rsp, err := c.GetPermissions(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetPermissionsResponse(rsp)
+}
+
+// AcceptPermissionsWithBodyWithResponse Accept a project's permission file
+//
+// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+func (c *ClientWithResponses) AcceptPermissionsWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*AcceptPermissionsResponse, error) {
+	rsp, err := c.AcceptPermissionsWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAcceptPermissionsResponse(rsp)
+}
+
+// AcceptPermissionsWithResponse Accept a project's permission file
+//
+// Puts the grants of the file into force, as long as nobody else changes it. A file that is not what the digest names is a conflict: look at it again. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/permissions/accept (the `AcceptPermissions` operationId).
+func (c *ClientWithResponses) AcceptPermissionsWithResponse(ctx context.Context, body AcceptPermissionsJSONRequestBody, reqEditors ...RequestEditorFn) (*AcceptPermissionsResponse, error) {
+	rsp, err := c.AcceptPermissions(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseAcceptPermissionsResponse(rsp)
+}
+
+// RevokePermissionWithBodyWithResponse Take an entry out of a permission file
+//
+// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+func (c *ClientWithResponses) RevokePermissionWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokePermissionResponse, error) {
+	rsp, err := c.RevokePermissionWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokePermissionResponse(rsp)
+}
+
+// RevokePermissionWithResponse Take an entry out of a permission file
+//
+// Removes the entry from its file in place; comments and order stay. Runs under way see it with their next call; what was given for a session stays given. Only from the server's own machine, and by those who may answer approvals.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/permissions/revoke (the `RevokePermission` operationId).
+func (c *ClientWithResponses) RevokePermissionWithResponse(ctx context.Context, body RevokePermissionJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokePermissionResponse, error) {
+	rsp, err := c.RevokePermission(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokePermissionResponse(rsp)
+}
+
 // ListProviderHistoryWithResponse List what happened to the providers
 //
 // Failures, cool-downs and failovers since this server started, newest first.
@@ -13267,7 +14658,9 @@ func (c *ClientWithResponses) GetApprovalWithResponse(ctx context.Context, taskI
 
 // ResolveApprovalWithBodyWithResponse Answer an approval
 //
-// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+//
+// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13282,7 +14675,9 @@ func (c *ClientWithResponses) ResolveApprovalWithBodyWithResponse(ctx context.Co
 
 // ResolveApprovalWithResponse Answer an approval
 //
-// A yes lets the run go on with exactly what was asked for, once. A no cancels the run. The first answer counts; a later one gets 409, an unreadable decision 400 in any case.
+// A yes lets the run go on with exactly what was asked for, once. A no cancels the run, unless it has `continue`. Single calls can be answered by themselves. The first answer counts; a later one gets 409, an unreadable decision 400 in any case. Where an agent's commands may be able to reach the server, only a verified operator may answer (403).
+//
+// One call allowed for the session and one refused, the others allowed once: `{"decision": "approve", "calls": [{"tool_call_id": "call_1", "decision": "approve", "scope": "session"}, {"tool_call_id": "call_2", "decision": "deny", "note": "use make instead"}]}`. All refused, and the run goes on: `{"decision": "reject", "continue": true, "note": "not on this machine"}`.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13308,6 +14703,36 @@ func (c *ClientWithResponses) ListTaskArtifactsWithResponse(ctx context.Context,
 		return nil, err
 	}
 	return ParseListTaskArtifactsResponse(rsp)
+}
+
+// RevokeSessionGrantWithBodyWithResponse End what was given for a session
+//
+// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+func (c *ClientWithResponses) RevokeSessionGrantWithBodyWithResponse(ctx context.Context, taskId string, params *RevokeSessionGrantParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RevokeSessionGrantResponse, error) {
+	rsp, err := c.RevokeSessionGrantWithBody(ctx, taskId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeSessionGrantResponse(rsp)
+}
+
+// RevokeSessionGrantWithResponse End what was given for a session
+//
+// The latest run of the task, whether it goes on or has ended, and the runs that go on from it do not have the grant any more. What was written into a permission file stays there. Only by those who may answer approvals.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/permissions/revoke (the `RevokeSessionGrant` operationId).
+func (c *ClientWithResponses) RevokeSessionGrantWithResponse(ctx context.Context, taskId string, params *RevokeSessionGrantParams, body RevokeSessionGrantJSONRequestBody, reqEditors ...RequestEditorFn) (*RevokeSessionGrantResponse, error) {
+	rsp, err := c.RevokeSessionGrant(ctx, taskId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevokeSessionGrantResponse(rsp)
 }
 
 // ListRunsWithResponse List runs of a task
@@ -13537,7 +14962,7 @@ func (c *ClientWithResponses) ResumeRunWithResponse(ctx context.Context, taskId 
 
 // RetryRunWithBodyWithResponse Do a run again
 //
-// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -13552,7 +14977,7 @@ func (c *ClientWithResponses) RetryRunWithBodyWithResponse(ctx context.Context, 
 
 // RetryRunWithResponse Do a run again
 //
-// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error.
+// Opens a run that begins anew: no history, a fresh copy of the workspace, a bill of its own. The run must have ended (409), in whatever way. A missing or unreadable body is no error, but `permissions` that cannot be read are.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //
@@ -14426,6 +15851,333 @@ func ParseStreamEventsResponse(rsp *http.Response) (*StreamEventsResponse, error
 	switch {
 	case rsp.StatusCode == 200:
 		var headers StreamEventsResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetPermissionsResponse parses an HTTP response from a GetPermissionsWithResponse call
+func ParseGetPermissionsResponse(rsp *http.Response) (*GetPermissionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetPermissionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PermissionsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetPermissionsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseAcceptPermissionsResponse parses an HTTP response from a AcceptPermissionsWithResponse call
+func ParseAcceptPermissionsResponse(rsp *http.Response) (*AcceptPermissionsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &AcceptPermissionsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PermissionsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers AcceptPermissionsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRevokePermissionResponse parses an HTTP response from a RevokePermissionWithResponse call
+func ParseRevokePermissionResponse(rsp *http.Response) (*RevokePermissionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokePermissionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PermissionsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 422:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON422 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RevokePermissionResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -15749,6 +17501,108 @@ func ParseListTaskArtifactsResponse(rsp *http.Response) (*ListTaskArtifactsRespo
 	switch {
 	case rsp.StatusCode == 200:
 		var headers ListTaskArtifactsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRevokeSessionGrantResponse parses an HTTP response from a RevokeSessionGrantWithResponse call
+func ParseRevokeSessionGrantResponse(rsp *http.Response) (*RevokeSessionGrantResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevokeSessionGrantResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PermissionsAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RevokeSessionGrantResponse200Headers
 		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
