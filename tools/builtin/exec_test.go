@@ -130,9 +130,16 @@ __attribute__((constructor)) static void loaded(void) {
 
 func TestExecRefusesWhatIsTheRuntimes(t *testing.T) {
 	for _, a := range []args{
-		{"program": " "}, {"program": "a\x00b"}, {"program": "a", "args": []string{"b\x00c"}}, {"program": "a", "env": args{"": "x"}},
-		{"program": "a", "env": args{"A=B": "x"}}, {"program": "a", "env": args{"A\x00": "x"}}, {"program": "a", "env": args{"A": "x\x00"}},
-		{"program": "a", "env": args{"PATH": "./bin"}}, {"program": "a", "env": args{"HOME": "/tmp"}}, {"program": "a", "env": args{"HECATE_COMMAND_ENV_0": "PATH=x"}},
+		{"program": " "},
+		{"program": "a\x00b"},
+		{"program": "a", "args": []string{"b\x00c"}},
+		{"program": "a", "env": args{"": "x"}},
+		{"program": "a", "env": args{"A=B": "x"}},
+		{"program": "a", "env": args{"A\x00": "x"}},
+		{"program": "a", "env": args{"A": "x\x00"}},
+		{"program": "a", "env": args{"PATH": "./bin"}},
+		{"program": "a", "env": args{"HOME": "/tmp"}},
+		{"program": "a", "env": args{"HECATE_COMMAND_ENV_0": "PATH=x"}},
 		{"program": "a", "env": args{"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "x"}},
 	} {
 		raw, err := json.Marshal(a)

@@ -67,8 +67,7 @@ func TestRedirects(t *testing.T) {
 	reached := 0
 	other := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
 	defer other.Close()
-	var s *httptest.Server
-	s = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch to := r.URL.Query().Get("to"); {
 		case r.URL.Path == "/end":
 			fmt.Fprint(w, "the end of "+r.URL.RawQuery)

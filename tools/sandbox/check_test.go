@@ -167,3 +167,34 @@ func BenchmarkCheck(b *testing.B) {
 		_ = sandbox.Check("cd sub && go test ./... 2>&1 | tail -20", sandbox.Policy{})
 	}
 }
+
+// Arguments that no shell reads are judged as they are: what would be syntax is text.
+func TestCheckArgv(t *testing.T) {
+	off, readOnly, on := sandbox.Policy{}, sandbox.Policy{ReadOnly: true}, sandbox.Policy{Network: true}
+	for _, c := range []struct {
+		policy sandbox.Policy
+		argv   []string
+		want   string
+	}{
+		{off, []string{"echo", "; curl x", "$(wget y)", "| ssh"}, ""},
+		{readOnly, []string{"echo", ">", "f", "&&", "rm", "x"}, ""},
+		{off, []string{"/usr/bin/curl", "x"}, network},
+		{off, []string{"env", "A=1", "curl", "x"}, network},
+		{off, []string{"timeout", "5", "sh", "-c", "cd x; wget y"}, network},
+		{off, []string{"git", "push"}, network},
+		{off, []string{"go", "get", "https://a.example/x"}, network},
+		{off, []string{"x=./curl", "y"}, network},
+		{off, []string{"A=1", "curl"}, ""},
+		{readOnly, []string{"find", ".", "-exec", "rm", "{}", ";"}, write},
+		{readOnly, []string{"sh", "-c", "echo >f"}, write},
+		{readOnly, []string{"sh", "-c", "("}, write},
+		{on, []string{"x", "http://169.254.169.254/"}, "is link-local"},
+		{on, []string{"curl", "127.1"}, "is loopback"},
+		{on, []string{"curl", "a.example"}, ""},
+	} {
+		err := sandbox.CheckArgv(c.argv, c.policy)
+		if (err == nil) != (c.want == "") || err != nil && (!strings.HasSuffix(err.Error(), c.want) || !errors.As(err, new(*sandbox.Denied))) {
+			t.Errorf("%q %+v: %v, want %q", c.argv, c.policy, err, c.want)
+		}
+	}
+}

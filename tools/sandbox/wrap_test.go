@@ -25,6 +25,15 @@ func TestWrapAsksForNoMoreThanItMust(t *testing.T) {
 	}
 }
 
+// A variable of the command is set by bwrap, not for it, and does not count against ours.
+func TestWrapSetsVariablesInside(t *testing.T) {
+	t.Setenv("TMPDIR", "/x")
+	got := strings.Join(sandbox.Wrap("b", []string{"x"}, sandbox.Confine{Root: "/ws", Dir: "/ws", Cache: "/c", Set: []string{"LD_PRELOAD=a=b", "TMPDIR=/y"}}), " ")
+	if !strings.Contains(got, "--setenv LD_PRELOAD a=b --setenv TMPDIR /y") || strings.LastIndex(got, "TMPDIR /tmp") < strings.Index(got, "TMPDIR /y") {
+		t.Error(got)
+	}
+}
+
 // What bubblewrap promises, on machines that have it.
 func TestBwrapConfines(t *testing.T) {
 	kind, path := sandbox.Detect()
