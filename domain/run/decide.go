@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"hecate/domain/event"
+	"hecate/domain/permission/repetition"
 )
 
 // Answered is what the runtime knows of a finished model call.
@@ -77,8 +78,16 @@ func Cancel(s *State, reason string) []event.Payload {
 		})
 	}
 	out = append(out, Cancelled{By: "operator", Reason: text}, TaskUpdated{})
+	if c := s.Checking; c != nil {
+		out = append(out, s.AbandonedCheck(*c, "the run was cancelled while the check was under way"))
+	}
 	if c := s.InFlight; c != nil { // the request may have left, and may be charged
 		out = append(out, ModelCallAbandoned{ModelCallIndex: c.Index, StepID: c.StepID, Reason: "the run was cancelled while the model call was under way"})
 	}
 	return out
+}
+
+// AbandonedCheck is the end of a check whose result nobody will see.
+func (s *State) AbandonedCheck(c ProgressCheckStarted, why string) ProgressCheckCompleted {
+	return ProgressCheckCompleted{ModelCallIndex: c.ModelCallIndex, ToolCallID: c.ToolCallID, Assessment: repetition.Unavailable, Problem: why, Asked: true}
 }

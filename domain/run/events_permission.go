@@ -74,7 +74,7 @@ type ProgressCheckCompleted struct {
 	Problem        string                `json:"problem,omitempty"`      // why there is no usable assessment
 	Route          Route                 `json:"route,omitzero"`
 	Usage          *Usage                `json:"usage,omitempty"`
-	Asked          bool                  `json:"asked"` // a request may have left, so it may have cost something
+	Asked          bool                  `json:"asked"` // a request has left that may have cost something
 	CostPicoUSD    int64                 `json:"cost_pico_usd"`
 	CostKnown      bool                  `json:"cost_known"`
 }

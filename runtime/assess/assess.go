@@ -20,8 +20,8 @@ import (
 // TimeoutDefault is how long a check may take unless told otherwise.
 const TimeoutDefault = 20 * time.Second
 
-// outputTokensMax bounds an answer. It is enough for all observations that are kept.
-const outputTokensMax = 1024
+// OutputTokensMax bounds an answer. It is enough for all observations that are kept.
+const OutputTokensMax = 1024
 
 // problemMax bounds what is told of a failure, in bytes.
 const problemMax = 400
@@ -31,7 +31,7 @@ type Result struct {
 	Assessment   repetition.Assessment
 	Observations []string // what the model points to, bounded
 	Problem      string   // why there is no usable assessment; "" if there is one
-	Asked        bool     // a request may have left, so it may have cost something
+	Asked        bool     // a request has left that may have cost something
 	Usage        *model.Usage
 }
 
@@ -90,7 +90,7 @@ func (x *Assessor) Assess(ctx context.Context, route model.Route, f repetition.F
 	defer stop()
 	asked := time.Now()
 	// Streamed, because that is how the run itself asks: some models answer no other way.
-	resp, err := route.Client.Call(own, model.Call{Model: route.Model, Conversation: conversation, Stream: true, MaxOutputTokens: outputTokensMax})
+	resp, err := route.Client.Call(own, model.Call{Model: route.Model, Conversation: conversation, Stream: true, MaxOutputTokens: OutputTokensMax})
 	slow := err != nil && ctx.Err() == nil && errors.Is(own.Err(), context.DeadlineExceeded)
 	if slow {
 		// A check is less patient than a run, so that it gave up says nothing about the provider.
@@ -108,8 +108,15 @@ func (x *Assessor) Assess(ctx context.Context, route model.Route, f repetition.F
 		r = read(resp, f.Evidence)
 		r.Usage = resp.Usage
 	}
-	r.Asked = true
+	r.Asked = slow || ctx.Err() != nil || mayCost(err)
 	return r
+}
+
+// mayCost reports whether the provider may charge for a request that came to this: not
+// for one that it refused before any of an answer, as with the calls of a run.
+func mayCost(err error) bool {
+	var e *model.Error
+	return !errors.As(err, &e) || e.Begun || e.Partial != ""
 }
 
 // failed is that there is no usable assessment.

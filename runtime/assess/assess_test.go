@@ -109,7 +109,8 @@ func TestAssess(t *testing.T) {
 					config.Timeout = 50 * time.Millisecond
 				}
 				r := assess.New(config).Assess(t.Context(), model.Route{Model: "small", Client: client(base)}, suspicious())
-				if r.Assessment != c.want || !r.Asked || (r.Problem == "") != (c.problem == "") || !strings.Contains(r.Problem, c.problem) {
+				mayCost := c.want != repetition.Unavailable || c.reply.Text != "" // a refusal costs nothing
+				if r.Assessment != c.want || r.Asked != mayCost || (r.Problem == "") != (c.problem == "") || !strings.Contains(r.Problem, c.problem) {
 					t.Errorf("%+v", r)
 				}
 				checkShown(t, r.Problem, 400)

@@ -413,7 +413,7 @@ func lateResults(staged []event.Event) []event.Payload {
 	for _, e := range staged {
 		switch e.Payload.(type) {
 		case run.ShellOutput, run.ShellExited, run.ToolCompleted, run.ToolFailed, run.ToolCancelled, run.ToolTimedOut,
-			run.FilePatch, run.ArtifactRecorded, run.DispatchSettled, run.ModelCallCompleted:
+			run.FilePatch, run.ArtifactRecorded, run.DispatchSettled, run.ModelCallCompleted, run.ProgressCheckCompleted:
 			out = append(out, e.Payload)
 		}
 	}

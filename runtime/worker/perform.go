@@ -10,7 +10,6 @@ import (
 	"hecate/domain/event"
 	"hecate/domain/ident"
 	"hecate/domain/permission"
-	"hecate/domain/permission/repetition"
 	"hecate/domain/run"
 	"hecate/runtime/workspace"
 	"hecate/tools"
@@ -42,10 +41,7 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 	case run.Check:
 		return a.check(ctx, e)
 	case run.AbandonCheck:
-		a.stage(run.ProgressCheckCompleted{
-			ModelCallIndex: e.Check.ModelCallIndex, ToolCallID: e.Check.ToolCallID, Assessment: repetition.Unavailable, Asked: true,
-			Problem: "the worker vanished while the check was under way",
-		})
+		a.stage(a.s.AbandonedCheck(e.Check, "the worker vanished while the check was under way"))
 		return nil
 	case run.Ask:
 		return a.ask(ctx, e)

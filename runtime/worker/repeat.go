@@ -11,6 +11,8 @@ import (
 
 	"hecate/domain/permission/repetition"
 	"hecate/domain/run"
+	"hecate/runtime/assess"
+	"hecate/runtime/model"
 	"hecate/tools"
 	"hecate/tools/gitrepo"
 )
@@ -85,6 +87,27 @@ func hashFile(h *xxhash.Digest, root *os.Root, path string) {
 	_, _ = io.Copy(h, io.LimitReader(f, changedFileMax)) // what cannot be read looks the same each time
 }
 
+// checkTokens is the most that a check sends, in tokens, guessed high.
+const checkTokens = 16 << 10
+
+// cannotAfford says why a check may not be made where calls are reserved for; "" if it may.
+func (a *attempt) cannotAfford(route model.Route) string {
+	if !a.Reserve || a.s.BudgetMicroUSD == 0 {
+		return ""
+	}
+	known, pico := false, int64(0)
+	if a.Prices != nil {
+		pico, known = a.Prices.Estimate(route, checkTokens, assess.OutputTokensMax)
+	}
+	switch {
+	case !known:
+		return "the price of the model for the check is not known, and the task's ceiling is to be held for every call"
+	case a.s.Reserve(pico) != nil:
+		return "the check could cost more than is left of the task's ceiling"
+	}
+	return ""
+}
+
 // check asks a fast model about a call that repeats itself. The check is an event of
 // its own, with its own bill, and no part of the conversation.
 func (a *attempt) check(ctx context.Context, e run.Check) error {
@@ -100,6 +123,11 @@ func (a *attempt) check(ctx context.Context, e run.Check) error {
 			return ctx.Err()
 		}
 		done.Problem = bound(err.Error())
+		a.stage(done)
+		return nil
+	}
+	if why := a.cannotAfford(route); why != "" {
+		done.Problem = why
 		a.stage(done)
 		return nil
 	}

@@ -192,7 +192,7 @@ func TestAnythingButProgressAsksAPerson(t *testing.T) {
 				t.Errorf("the run is %s: %s", s.Status, x.types(r.RunID))
 			}
 			done := x.checked(r.RunID)
-			if len(done) != 1 || done[0].Assessment != want || !done[0].Asked || (done[0].Problem == "") != (want == repetition.Loop || want == repetition.Uncertain) {
+			if len(done) != 1 || done[0].Assessment != want || done[0].Asked == (want == repetition.Unavailable) || (done[0].Problem == "") != (want == repetition.Loop || want == repetition.Uncertain) {
 				t.Errorf("completed %+v", done)
 			}
 			if got := strings.Join(x.dispatched(r.RunID), " "); got != "r1 r2 r3 r4" {
