@@ -36,7 +36,7 @@ type Record struct {
 // all is well. Records are the whole log in the order of its positions. Events are
 // the whole feed, read when nothing was going on; nil leaves it out.
 func Check(events []Event, records []Record) []string {
-	c := &checker{tasks: map[string]*task{}, runs: map[string]*run{}, intents: map[call]string{}, epochs: map[int64]string{}}
+	c := &checker{tasks: map[string]*task{}, runs: map[string]*run{}, intents: map[call]string{}, epochs: map[int64]string{}, held: map[string][]*hold{}}
 	c.order(records)
 	for _, r := range records {
 		var f facts
@@ -78,6 +78,7 @@ type checker struct {
 	runs     map[string]*run
 	intents  map[call]string  // run in which each call was dispatched
 	epochs   map[int64]string // run of each claim
+	held     map[string][]*hold
 }
 
 // wrong notes a finding about a record.
@@ -106,23 +107,28 @@ type facts struct {
 	ApprovalID string `json:"approval_id"`
 	Decision   string `json:"decision"`
 	Digest     string `json:"digest"`
+	Continue   bool   `json:"continue"`
 	Calls      []struct {
-		ID string `json:"tool_call_id"`
+		ID       string  `json:"tool_call_id"`
+		Ruling   *ruling `json:"ruling"`
+		Decision string  `json:"decision"`
 	} `json:"calls"`
-	FromRunID string `json:"from_run_id"`
+	Message   json.RawMessage `json:"message"` // a model's, or a text
+	FromRunID string          `json:"from_run_id"`
 	Pending   *struct {
 		Begun []string `json:"begun"`
+		Calls bundle   `json:"calls"`
 	} `json:"pending"`
 
-	CallID      string `json:"tool_call_id"`
-	Index       int64  `json:"model_call_index"`
-	SourceRunID string `json:"source_run_id"`
-	SourceIndex int64  `json:"source_model_call_index"`
-	Outcome     string `json:"outcome"`
-	ErrorKind   string `json:"error_kind"`
-	Ruling      *struct {
-		Decision string `json:"decision"`
-	} `json:"ruling"`
+	CallID      string   `json:"tool_call_id"`
+	CallDigest  string   `json:"tool_call_digest"`
+	Index       int64    `json:"model_call_index"`
+	SourceRunID string   `json:"source_run_id"`
+	SourceIndex int64    `json:"source_model_call_index"`
+	Outcome     string   `json:"outcome"`
+	ErrorKind   string   `json:"error_kind"`
+	Ruling      *ruling  `json:"ruling"`
+	Locks       []string `json:"locks"`
 
 	Pico      int64 `json:"cost_pico_usd"`
 	RunMicro  int64 `json:"run_cumulative_cost_micros_usd"`

@@ -18,20 +18,20 @@ run-1 operator run.queued {}
 run-1 w1 run.claimed {"node_id":"w1","epoch":5}
 run-1 w1 run.started {}
 run-1 w1 model.call.started {"model_call_index":1}
-run-1 w1 model.response.recorded {"model_call_index":1}
+run-1 w1 model.response.recorded {"model_call_index":1,"message":{"tool_calls":[$C1,$C2]}}
 run-1 w1 model.call.completed {"model_call_index":1,"cost_pico_usd":60000000,"run_cumulative_cost_micros_usd":60,"task_cumulative_cost_micros_usd":60}
-run-1 w1 approval.requested {"approval_id":"a1","digest":"d","calls":[{"tool_call_id":"c1"},{"tool_call_id":"c2"}]}
+run-1 w1 approval.requested {"approval_id":"a1","model_call_index":1,"digest":"$D1","calls":[{"tool_call_id":"c1","ruling":$ASK},{"tool_call_id":"c2","ruling":$ASK}]}
 run-1 w1 run.awaiting_approval {}
-run-1 operator approval.resolved {"approval_id":"a1","decision":"approved","digest":"d"}
+run-1 operator approval.resolved {"approval_id":"a1","decision":"approved","digest":"$D1"}
 run-1 operator run.queued {"resume":true}
 run-1 w1 run.claimed {"node_id":"w1","epoch":6}
 run-1 w1 run.started {}
-run-1 w1 tool.dispatch.intended {"model_call_index":1,"tool_call_id":"c1","approval_id":"a1","ruling":{"decision":"ask"}}
+run-1 w1 tool.dispatch.intended {"model_call_index":1,"tool_call_id":"c1","tool_call_digest":"$S1","approval_id":"a1","ruling":$ASK}
 run-1 w2 gap.run_disconnected {"action":"requeued"}
 run-1 w2 run.claimed {"node_id":"w2","epoch":8}
 run-1 w2 run.started {}
 run-1 w2 tool.dispatch.settled {"model_call_index":1,"tool_call_id":"c1","outcome":"unknown"}
-run-1 w2 tool.dispatch.intended {"model_call_index":1,"tool_call_id":"c2","approval_id":"a1","ruling":{"decision":"ask"}}
+run-1 w2 tool.dispatch.intended {"model_call_index":1,"tool_call_id":"c2","tool_call_digest":"$S2","approval_id":"a1","ruling":$ASK}
 run-1 operator run.cancelled {}
 task-1 operator task.run.closed {"run_id":"1","status":"cancelled"}
 run-1 operator task.updated {}
@@ -46,18 +46,32 @@ run-2 w2 run.claimed {"node_id":"w2","epoch":9}
 run-2 w2 run.started {}
 run-2 w2 tool.dispatch.settled {"tool_call_id":"c2","outcome":"unknown"}
 run-2 w2 model.call.started {"model_call_index":1}
-run-2 w2 model.response.recorded {"model_call_index":1}
+run-2 w2 model.response.recorded {"model_call_index":1,"message":{"tool_calls":[$C1]}}
 run-2 w2 model.call.completed {"model_call_index":1,"cost_pico_usd":400000,"run_cumulative_cost_micros_usd":0,"task_cumulative_cost_micros_usd":60}
-run-2 w2 tool.dispatch.intended {"model_call_index":1,"tool_call_id":"c1","ruling":{"decision":"allow"}}
+run-2 w2 tool.dispatch.intended {"model_call_index":1,"tool_call_id":"c1","tool_call_digest":"$S1","ruling":$ALLOW}
 run-2 w2 tool.dispatch.settled {"model_call_index":1,"tool_call_id":"c1","outcome":"completed"}
 run-2 w2 tool.dispatch.settled {"model_call_index":1,"tool_call_id":"c3","outcome":"blocked"}
 run-2 w2 run.finished {}
 task-1 w2 task.run.closed {"run_id":"2","status":"completed"}
 `
 
+// macros stand for what is long in logs: calls, the digests of single ones (S), of all
+// calls of an answer (D), and rulings.
+var macros = strings.NewReplacer(
+	"$C1", `{"id":"c1","name":"exec","arguments":"{\"program\":\"c1\"}"}`,
+	"$C2", `{"id":"c2","name":"exec","arguments":"{\"program\":\"c2\"}"}`,
+	"$S1", "c7dd8f6d9df60d25b5f4cfad8c9855b1bace637f0bcd0f372204eb2de3498b8c",
+	"$S2", "0d10a871b192c4e8827f5a51c46eba099af814372f1e26067292dbdfdb871c42",
+	"$D1", "b2aba83f1a00806f9c3ecc2e6d9915bdc4c1bbe09ea279b95c3cd0495c2ec679", // run 1, call 1
+	"$D2", "8ba7de3603ae9bd73928ddea91da24a4bcb8b06943ca0a303120502ab71c563b", // inherited by run 2
+	"$ASK", `{"decision":"ask","level":2,"layer":"gate","rule":"runtime-policy","posture":"runtime"}`,
+	"$ALLOW", `{"decision":"allow","level":0,"layer":"default","rule":"level-0","posture":"runtime"}`,
+	"$DENY", `{"decision":"deny","level":2,"layer":"deny","rule":"exec(c2)","posture":"levels"}`,
+)
+
 func read(text string) (events []history.Event, records []history.Record) {
 	versions := map[string]int64{}
-	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+	for i, line := range strings.Split(strings.TrimSpace(macros.Replace(text)), "\n") {
 		f := strings.SplitN(line, " ", 4)
 		versions[f[0]]++
 		r := history.Record{Position: int64(i) + 1, Stream: f[0], Version: versions[f[0]], Type: f[2], ActorKind: "worker", ActorName: f[1], Data: []byte(f[3])}
@@ -66,10 +80,18 @@ func read(text string) (events []history.Event, records []history.Record) {
 		}
 		records = append(records, r)
 		if kind, id, _ := strings.Cut(f[0], "-"); kind != "task" {
-			events = append(events, history.Event{Sequence: r.Position, ID: fmt.Sprint("e", r.Position), Type: r.Type, TaskID: "1", RunID: id})
+			events = append(events, history.Event{Sequence: r.Position, ID: fmt.Sprint("e", r.Position), Type: r.Type, TaskID: owner(id), RunID: id})
 		}
 	}
 	return events, records
+}
+
+// owner is the task of a run: the second has run 3.
+func owner(run string) string {
+	if run == "3" {
+		return "2"
+	}
+	return "1"
 }
 
 func TestSoundLog(t *testing.T) {
@@ -94,10 +116,10 @@ func TestFindings(t *testing.T) {
 		"nobody had the run":        {"run-2 w2 run.claimed {\"node_id\":\"w2\",\"epoch\":9}\n", "", `the run is with ""`},
 		"a gap and no claim":        {"run-1 w2 run.claimed {\"node_id\":\"w2\",\"epoch\":8}\n", "", "did not claim"},
 		"started twice":             {"run-2 w2 run.started {}\n", "run-2 w2 run.started {}\nrun-2 w2 run.started {}\n", "the run is running"},
-		"without a yes":             {`"decision":"approved","digest":"d"`, `"decision":"rejected","digest":"d"`, "was not approved"},
-		"another yes":               {`"decision":"approved","digest":"d"`, `"decision":"approved","digest":"x"`, "something else was approved"},
-		"a call that was not in it": {`"calls":[{"tool_call_id":"c1"},{"tool_call_id":"c2"}]`, `"calls":[{"tool_call_id":"c1"}]`, "call c2 was not approved"},
-		"dispatched without asking": {`"tool_call_id":"c1","ruling":{"decision":"allow"}`, `"tool_call_id":"c1","ruling":{"decision":"ask"}`, "was not approved"},
+		"without a yes":             {`"decision":"approved","digest":"$D1"`, `"decision":"rejected","digest":"$D1"`, "was not approved"},
+		"another yes":               {`"decision":"approved","digest":"$D1"`, `"decision":"approved","digest":"x"`, "something else was approved"},
+		"a call that was not in it": {`{"tool_call_id":"c1","ruling":$ASK},{"tool_call_id":"c2","ruling":$ASK}`, `{"tool_call_id":"c1","ruling":$ASK}`, "call c2 was not approved"},
+		"dispatched without asking": {`"ruling":$ALLOW`, `"ruling":$ASK`, "was not approved"},
 		"two answers": {
 			"run-1 operator run.queued {\"resume\":true}\n",
 			"run-1 operator approval.resolved {\"approval_id\":\"a1\",\"decision\":\"rejected\"}\nrun-1 operator run.queued {\"resume\":true}\n", `pending is ""`,
@@ -117,7 +139,7 @@ func TestFindings(t *testing.T) {
 		"settled, never begun":     {`"tool_call_id":"c3","outcome":"blocked"`, `"tool_call_id":"c3","outcome":"completed"`, "was never begun"},
 		"blocked after all":        {`"tool_call_id":"c1","outcome":"completed"`, `"tool_call_id":"c1","outcome":"blocked"`, "was begun and is settled as blocked"},
 		"ended without an outcome": {"run-2 w2 tool.dispatch.settled {\"model_call_index\":1,\"tool_call_id\":\"c1\",\"outcome\":\"completed\"}\n", "", "call c1 has no outcome"},
-		"two calls at a time":      {"run-2 w2 model.response.recorded {\"model_call_index\":1}\n", "run-2 w2 model.call.started {\"model_call_index\":1}\n", "call 1 is open"},
+		"two calls at a time":      {"run-2 w2 model.response.recorded {\"model_call_index\":1,\"message\":{\"tool_calls\":[$C1]}}\n", "run-2 w2 model.call.started {\"model_call_index\":1}\n", "call 1 is open"},
 		"a forgotten account":      {`"prior_cost_pico_usd":60000000`, `"prior_cost_pico_usd":0`, "taken over from a bill of 60000000"},
 		"a wrong sum":              {`"run_cumulative_cost_micros_usd":0,`, `"run_cumulative_cost_micros_usd":1,`, "said to be 1 and 60"},
 		"past the ceiling":         {`"status":"queued","budget_micros_usd":200`, `"status":"queued","budget_micros_usd":60`, "of 60 micro-USD are spent"},

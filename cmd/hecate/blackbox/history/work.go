@@ -14,17 +14,9 @@ type local struct {
 	id    string
 }
 
-// approval is what a person was asked.
-type approval struct {
-	digest   string
-	calls    map[string]bool // nil for a gate before a command
-	decision string
-}
-
-// work is what a run's tools did and were allowed to.
+// work is what a run's tools did, and what they were allowed to.
 type work struct {
-	approvals map[string]*approval
-	asked     string // pending approval
+	permits
 	begun     map[local]string
 	settled   map[local]bool
 	inherited map[string]bool // calls that an earlier run had dispatched and not settled
@@ -33,7 +25,7 @@ type work struct {
 }
 
 func newWork() work {
-	return work{approvals: map[string]*approval{}, begun: map[local]string{}, settled: map[local]bool{}, inherited: map[string]bool{}, outcomes: map[string]string{}}
+	return work{permits: newPermits(), begun: map[local]string{}, settled: map[local]bool{}, inherited: map[string]bool{}, outcomes: map[string]string{}}
 }
 
 func (w *work) apply(c *checker, s *run, r Record, f facts) {
@@ -44,42 +36,23 @@ func (w *work) apply(c *checker, s *run, r Record, f facts) {
 			for _, id := range f.Pending.Begun {
 				w.inherited[id] = true
 			}
+			w.bundles[0] = f.Pending.Calls
 		}
+	case "model.response.recorded":
+		w.bundles[f.Index] = f.calls()
 	case "approval.requested":
-		w.ask(c, r, f)
+		w.ask(c, s, r, f)
 	case "approval.resolved":
 		w.answer(c, r, f)
 	case "tool.dispatch.intended":
 		w.intend(c, s, r, f)
 	case "tool.dispatch.settled":
-		w.settle(c, r, f)
-	}
-}
-
-func (w *work) ask(c *checker, r Record, f facts) {
-	if w.asked != "" || w.approvals[f.ApprovalID] != nil {
-		c.wrong(r, "approval %s is asked for while %q is pending", f.ApprovalID, w.asked)
-	}
-	a := &approval{digest: f.Digest}
-	for _, asked := range f.Calls {
-		if a.calls == nil {
-			a.calls = map[string]bool{}
+		w.settle(c, s, r, f)
+	case "policy.tool_blocked":
+		if !f.Ruling.whole() || f.Ruling.Decision != "deny" {
+			c.wrong(r, "call %s is blocked after the ruling %+v", f.CallID, f.Ruling)
 		}
-		a.calls[asked.ID] = true
 	}
-	w.approvals[f.ApprovalID], w.asked = a, f.ApprovalID
-}
-
-func (w *work) answer(c *checker, r Record, f facts) {
-	a := w.approvals[f.ApprovalID]
-	if a == nil || w.asked != f.ApprovalID {
-		c.wrong(r, "pending is %q", w.asked)
-		return
-	}
-	if f.Decision == "approved" && f.Digest != a.digest {
-		c.wrong(r, "something else was approved than was asked for")
-	}
-	a.decision, w.asked = f.Decision, ""
 }
 
 func (w *work) intend(c *checker, s *run, r Record, f facts) {
@@ -95,21 +68,13 @@ func (w *work) intend(c *checker, s *run, r Record, f facts) {
 	if w.settled[k] || w.inherited[f.CallID] && f.Index == 0 && f.SourceRunID != "" {
 		c.wrong(r, "call %s has been begun or settled", f.CallID)
 	}
-	if w.asked != "" {
-		c.wrong(r, "approval %s is pending", w.asked)
-	}
 	w.begun[k] = f.ApprovalID
-	asks := f.Ruling != nil && f.Ruling.Decision == "ask"
-	if !asks && f.ApprovalID == "" {
-		return
-	}
-	a := w.approvals[f.ApprovalID]
-	if a == nil || a.decision != "approved" || a.calls != nil && !a.calls[f.CallID] {
-		c.wrong(r, "call %s was not approved: %+v", f.CallID, a)
-	}
+	w.allow(c, s, r, f)
+	c.take(s, f)
 }
 
-func (w *work) settle(c *checker, r Record, f facts) {
+func (w *work) settle(c *checker, s *run, r Record, f facts) {
+	c.give(s, r, f)
 	k := local{f.Index, f.CallID}
 	if w.settled[k] {
 		c.wrong(r, "call %s was settled before", f.CallID)
