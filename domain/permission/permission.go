@@ -45,7 +45,7 @@ type Verdict struct {
 	Posture string       `json:"posture"`                 // runtime or levels
 	Config  string       `json:"config_digest,omitempty"` // of the configuration that decided
 	Denied  []Denial     `json:"denied,omitempty"`        // every deny entry that matched
-	Gates   []ClosedGate `json:"gates,omitempty"`         // all that would ask, opened or not
+	Gates   []ClosedGate `json:"gates,omitempty"`         // of a question: those that ask; else all that would, had nothing opened them
 	Grant   *Given       `json:"grant,omitempty"`         // the answer that opened them
 	Offer   *Offer       `json:"offer,omitempty"`         // what a and A would remember
 	Answers []string     `json:"answers,omitempty"`       // of a question: y a A e n N, in this order
@@ -91,7 +91,7 @@ func (v Verdict) deny(layer, rule, policy, reason string) Verdict {
 
 func (p Posture) ask(c Call, v Verdict, closed []ClosedGate) Verdict {
 	v.Decision, v.Layer, v.Rule, v.Reason = Ask, LayerGate, string(closed[0].Gate), reasons(closed)
-	v.Grant = nil
+	v.Grant, v.Gates = nil, closed
 	v.Offer = offer(c, closed)
 	v.Answers = p.answers(v.Offer)
 	return v
