@@ -83,6 +83,9 @@ type world struct {
 
 func newWorld(t *testing.T, nodes []*server) *world {
 	t.Helper()
+	for _, s := range nodes {
+		s.permit(t, "[[locks]]\nname = \"naps\"\npatterns = [\"exec(sleep) args(*)\"]\n[[locks]]\nname = \"lists\"\npattern = \"ls(*)\"\n")
+	}
 	w := &world{nodes: nodes, alive: make([]atomic.Bool, len(nodes)), dir: t.TempDir(), seed: rand.Uint64(), last: historiesLast, gone: map[string]bool{}}
 	if s, err := strconv.ParseUint(os.Getenv("HECATE_TEST_SEED"), 10, 64); err == nil {
 		w.seed = s
@@ -185,7 +188,7 @@ func (w *world) answer(c *conversation, n int) reply {
 	case 1, 4:
 		r = asks(shell("c1", slow()), call("c2", "list_dir", args{"path": "."}), shell("c3", slow()))
 	case 2:
-		r = asks(call("c1", "file_write", args{"path": "f" + mark(), "content": "x"}), call("c2", "no_such_tool", args{}))
+		r = asks(call("c1", "file_write", args{"path": "f" + mark(), "content": "x"}), call("c2", "no_such_tool", args{}), program("c3", "sleep", "0.1"))
 	case 3:
 		r = asks(shell("c1", "echo "+mark()+" >> marks; sleep 0.4"))
 	case 5:
@@ -288,11 +291,14 @@ func (w *world) resolve(t *testing.T, s *server, task string, chance *rand.Rand)
 		if a.str("status") != "pending" {
 			continue
 		}
-		decision := "approve"
-		if chance.IntN(8) == 0 {
-			decision = "reject"
-		}
-		w.count(answered)(w.ask(t, s, "POST", task+"/approvals/"+a.str("id")+"/resolve", args{"decision": decision}))
+		answer := []args{
+			{"decision": "approve"}, {"decision": "approve"}, {"decision": "approve"},
+			{"decision": "approve", "calls": []args{{"tool_call_id": "c1", "decision": "deny", "note": "not this one"}}},
+			{"decision": "reject", "continue": true},
+			{"decision": "reject", "continue": true, "calls": []args{{"tool_call_id": "c3", "decision": "approve"}}},
+			{"decision": "reject"},
+		}[chance.IntN(7)]
+		w.count(answered)(w.ask(t, s, "POST", task+"/approvals/"+a.str("id")+"/resolve", answer))
 	}
 }
 
