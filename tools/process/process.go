@@ -1,6 +1,7 @@
-// Package process runs one command so that nothing of it stays behind.
+// Package process runs commands so that nothing of them stays behind: Run one to its
+// end, Start one that goes on and is written to.
 //
-// The command gets a session of its own, no terminal, an empty standard input and
+// A command gets a session of its own, no terminal, an empty standard input (of Run) and
 // a short list of environment variables. When it ends, runs out of time, writes
 // too much or is cancelled, or its lease is over, every process that it started is
 // ended too, also those that detached themselves, and Run returns at once.
@@ -49,6 +50,8 @@ type Command struct {
 	// Output is handed what the command writes, in order of arrival and never
 	// concurrently. It may block, which slows the command down. An error ends the command.
 	Output func(stream string, data []byte) error
+
+	input *os.File // its standard input; nil: empty
 }
 
 // Result is how a command ended.
@@ -101,23 +104,37 @@ func run(ctx context.Context, c Command) Result {
 	if err := ctx.Err(); err != nil {
 		return Result{ExitCode: -1, Cancelled: true, Err: err}
 	}
+	ch, out, err := begin(c)
+	if err != nil {
+		return Result{ExitCode: -1, Err: err}
+	}
+	return follow(ctx, c, ch, out)
+}
+
+// begin starts c and reads what it writes.
+func begin(c Command) (child, *output, error) {
 	if !c.Lease.Valid() {
-		return Result{ExitCode: -1, Err: fmt.Errorf("start %s: %w", c.Argv[0], ErrLeaseOver)}
+		return nil, nil, fmt.Errorf("start %s: %w", c.Argv[0], ErrLeaseOver)
 	}
 	if c.Env == nil {
 		c.Env = Environ()
 	}
 	out, err := openOutput(c)
 	if err != nil {
-		return Result{ExitCode: -1, Err: err}
+		return nil, nil, err
 	}
 	ch, err := start(c, out.writers)
 	out.closeWriters()
 	if err != nil {
 		out.finish(0)
-		return Result{ExitCode: -1, Err: fmt.Errorf("start %s: %w", c.Argv[0], plain(err))}
+		return nil, nil, fmt.Errorf("start %s: %w", c.Argv[0], plain(err))
 	}
 	out.read()
+	return ch, out, nil
+}
+
+// follow waits until nothing of a command is left.
+func follow(ctx context.Context, c Command, ch child, out *output) Result {
 	r := wait(ctx, c, ch, out.failed)
 	out.finish(drainWait)
 	out.report(&r)

@@ -52,11 +52,13 @@ func start(c Command, writers [2]*os.File) (child, error) {
 	if err != nil {
 		return nil, err
 	}
-	null, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, err
+	input := c.input
+	if input == nil {
+		if input, err = os.Open(os.DevNull); err != nil {
+			return nil, err
+		}
+		defer input.Close()
 	}
-	defer null.Close()
 	statusR, statusW, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func start(c Command, writers [2]*os.File) (child, error) {
 	}
 	defer control.Close()
 	s.supervisor, err = os.StartProcess(self(), append([]string{supervisorName, path}, c.Argv...), &os.ProcAttr{
-		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env, carried(c.Set)), Files: []*os.File{null, writers[0], writers[1], control, statusW},
+		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env, carried(c.Set)), Files: []*os.File{input, writers[0], writers[1], control, statusW},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {

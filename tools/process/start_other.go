@@ -24,6 +24,9 @@ type grouped struct {
 func start(c Command, writers [2]*os.File) (child, error) {
 	cmd := exec.Command(c.Argv[0], c.Argv[1:]...)
 	cmd.Dir, cmd.Env = c.Dir, overridden(c.Env, c.Set)
+	if c.input != nil {
+		cmd.Stdin = c.input
+	}
 	cmd.Stdout, cmd.Stderr = writers[0], writers[1]
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {

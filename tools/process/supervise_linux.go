@@ -90,9 +90,7 @@ func supervise(path string, argv []string) int {
 	if err != nil {
 		return report("failed %d", int(errno(err)))
 	}
-	// The pipes for output belong to the command alone.
-	_ = unix.Dup3(0, 1, 0)
-	_ = unix.Dup3(0, 2, 0)
+	letGo()
 
 	var ending atomic.Bool
 	go func() {
@@ -104,6 +102,19 @@ func supervise(path string, argv []string) int {
 	}()
 	reap(pid, &ending)
 	return 0
+}
+
+// letGo leaves the pipes for input and output to the command alone: whoever reads or
+// writes the other end must see when it has closed them.
+func letGo() {
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	for fd := range 3 {
+		if err != nil {
+			_ = unix.Close(fd)
+			continue
+		}
+		_ = unix.Dup3(null, fd, 0)
+	}
 }
 
 // reap collects children until none is left. Once the command is ending, it kills

@@ -21,6 +21,7 @@ type Policy struct {
 	Network         bool
 	AllowPrivateIPs bool     // URLs may name private, loopback and link-local addresses
 	AllowedHosts    []string // exact hosts that URLs may name; empty = all
+	Attached        bool     // nothing may leave the session, as nohup and setsid have it
 }
 
 // Check looks at a shell command before it starts and returns a *Denied if it
@@ -54,10 +55,13 @@ type checker struct {
 	unclear  bool // some part cannot be judged
 	networks bool
 	host     error // the first URL that is not allowed
+	detaches string // the first program that leaves its session
 }
 
 func (c *checker) verdict() error {
 	switch {
+	case c.policy.Attached && c.detaches != "":
+		return DetachDenied(c.detaches)
 	case c.policy.ReadOnly && (c.writes || c.unclear):
 		return WriteDenied()
 	case !c.policy.Network && c.networks:
@@ -112,9 +116,14 @@ func (c *checker) walk(node syntax.Node, depth int) {
 func (c *checker) scan(text string) {
 	c.urls(text)
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\r\n;|&()`\"'", r) }) {
-		if slices.Contains(networkCommands, commandName(w)) {
-			c.networks = true
+		name := commandName(w)
+		c.networks = c.networks || slices.Contains(networkCommands, name)
+		if c.detaches == "" && slices.Contains(plainDetachers, name) {
+			c.detaches = name
 		}
+	}
+	if c.detaches == "" && (strings.Contains(text, "&!") || strings.Contains(text, "&|")) {
+		c.detaches = "&!" // as zsh writes disown
 	}
 }
 
@@ -165,6 +174,9 @@ func (c *checker) program(args []word, depth int) {
 		return
 	}
 	name := commandName(args[0].text)
+	if c.detaches == "" && slices.Contains(detachers, name) {
+		c.detaches = name
+	}
 	switch {
 	case !args[0].static:
 		c.unclear = true

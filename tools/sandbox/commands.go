@@ -16,6 +16,13 @@ var (
 		"add", "am", "apply", "checkout", "cherry-pick", "clean", "clone", "commit", "init", "merge", "mv", "pull", "push",
 		"rebase", "reset", "restore", "revert", "rm", "switch",
 	}
+	// detachers leave the session that they were started in, or have somebody else start
+	// what they are given.
+	detachers = append([]string{"at", "batch", "daemon", "screen"}, plainDetachers...)
+	// plainDetachers are those of them whose names are no ordinary words.
+	plainDetachers = []string{
+		"setsid", "nohup", "disown", "daemonize", "start-stop-daemon", "systemd-run", "tmux", "dtach", "abduco", "zellij", "byobu",
+	}
 	shells     = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash"}
 	evaluators = []string{"eval", "trap", "su", "runuser", "script", "watch", "parallel"}
 )

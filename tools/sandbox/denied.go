@@ -23,3 +23,8 @@ func WriteDenied() error { return &Denied{"write access is disabled"} }
 
 // NetworkDenied is the refusal of a network command in a task without network.
 func NetworkDenied() error { return &Denied{"network access is disabled"} }
+
+// DetachDenied is the refusal of a program whose processes would outlive their terminal.
+func DetachDenied(program string) error {
+	return &Denied{fmt.Sprintf("%q detaches processes from their terminal; run the command in the foreground of a terminal of its own", program)}
+}

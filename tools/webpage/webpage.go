@@ -6,7 +6,7 @@ package webpage
 
 import (
 	"bytes"
-	"fmt"
+	"errors"
 	"mime"
 	"net/http"
 	"strings"
@@ -126,4 +126,4 @@ func markdown(page, base string) (text string) {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\x00", "")
 }
 
-var errWild = fmt.Errorf("the page has too many parts")
+var errWild = errors.New("the page has too many parts")

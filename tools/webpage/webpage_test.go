@@ -2,6 +2,7 @@ package webpage_test
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"hecate/tools/webpage"
 )
+
+var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestPagesBecomeMarkdown(t *testing.T) {
 	pages, err := filepath.Glob("testdata/*.html")
@@ -26,7 +29,7 @@ func TestPagesBecomeMarkdown(t *testing.T) {
 			t.Fatal(err)
 		}
 		golden := strings.TrimSuffix(file, ".html") + ".md"
-		if os.Getenv("UPDATE_GOLDEN") != "" {
+		if *update {
 			if err := os.WriteFile(golden, []byte(p.Text+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
