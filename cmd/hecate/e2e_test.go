@@ -47,6 +47,11 @@ func e2eModel() *scripted.Server {
 		scripted.Script{Marker: "gated", ByTurn: true, Replies: []scripted.Reply{
 			say("First the file.", write), say("Now a look at it.", shell), say("The file is there."),
 		}},
+		scripted.Script{Marker: "twice", ByTurn: true, Replies: []scripted.Reply{
+			say("One.", scripted.ToolCall("call_1", "exec", map[string]any{"program": "echo", "args": []string{"one", "two"}})),
+			say("Two.", scripted.ToolCall("call_2", "exec", map[string]any{"program": "echo", "args": []string{"one", "three"}})),
+			say("Both said."),
+		}},
 		// The replies to these go out in the order of the requests, whichever run asks.
 		scripted.Script{Marker: "trips", Replies: []scripted.Reply{
 			say("First the file.", write),

@@ -12,6 +12,7 @@ import (
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/run"
 )
 
 // follower watches one run, asks where it waits for a person, and ends it on Ctrl-C
@@ -66,6 +67,9 @@ func (f *follower) of(t client.Task) {
 	if f.inPlace = t.WorkspaceMode == "in_place"; !f.inPlace {
 		f.origin = t.WorkingDirectory
 	}
+	if t.ExecutionKind != run.KindAgentLoop {
+		f.live.Direct = show.StartOf(t).Summary()
+	}
 }
 
 // toTheEnd opens and follows a run, prints what came of it and, if the server is our
@@ -100,7 +104,7 @@ func (f *follower) start(ctx context.Context, n newRun, limit time.Duration) (ru
 	if err != nil {
 		return runResult{}, fmt.Errorf("start the task: %w", err)
 	}
-	f.of(client.Task{WorkspaceMode: n.task.WorkspaceMode, WorkingDirectory: n.task.WorkingDirectory})
+	f.of(client.Task{ExecutionKind: n.task.ExecutionKind, WorkspaceMode: n.task.WorkspaceMode, WorkingDirectory: n.task.WorkingDirectory})
 	return f.watch(ctx, task.ID, run.ID, position, limit)
 }
 
@@ -164,8 +168,8 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 				return err
 			}
 		case end := <-f.closed:
-			if done, err := f.dialogEnded(ctx, end); done || err != nil {
-				return err
+			if f.dialogEnded(ctx, end) {
+				return nil
 			}
 		case s := <-f.a.interrupt:
 			if f.interrupted(ctx, s) {

@@ -118,13 +118,13 @@ func (f *follower) openDialog(in, out *os.File) {
 }
 
 // dialogEnded handles a dialog that ended by itself. It reports whether the run was left.
-func (f *follower) dialogEnded(ctx context.Context, end dialogEnd) (bool, error) {
+func (f *follower) dialogEnded(ctx context.Context, end dialogEnd) bool {
 	f.release()
 	asked := f.open
 	asked.dialog = nil
 	switch {
 	case end.Interrupted:
-		return f.interrupted(ctx, os.Interrupt), nil
+		return f.interrupted(ctx, os.Interrupt)
 	case len(end.Answers) == len(asked.prompts):
 		f.open = nil
 		asked.answers = end.Answers
@@ -132,13 +132,13 @@ func (f *follower) dialogEnded(ctx context.Context, end dialogEnd) (bool, error)
 			fmt.Fprintln(f.ask, f.asks.Row(f.asks.Yellow("?")+" "+p.Summary(), saidTo(p, end.Answers[i])))
 		}
 		f.send(ctx, asked)
-		return false, nil
+		return false
 	case end.err != nil:
 		f.sayIfFailed(end.err)
 	}
 	asked.question.Title(f.ask, f.asks)
 	f.askLine()
-	return false, nil
+	return false
 }
 
 // drop takes back what is being asked.

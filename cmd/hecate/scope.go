@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"hecate/cmd/hecate/internal/show"
@@ -38,7 +37,7 @@ func factsOf(c show.Call) (permission.Facts, bool) {
 		if t.Name != c.Tool {
 			continue
 		}
-		prepared, err := t.Prepare(json.RawMessage(c.Input))
+		prepared, err := t.Prepare(c.Input)
 		if err != nil || prepared.Facts == nil {
 			return permission.Facts{}, false
 		}

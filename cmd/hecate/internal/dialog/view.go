@@ -66,6 +66,9 @@ func (m *Model) draw(v *tea.View) {
 	title := "permission"
 	if at := p.Position(); at != "" {
 		title += " · " + at
+		if terminal.Columns(title+p.Level()) > columns-2*frameColumns {
+			title = at
+		}
 	}
 	out = append(out, rule(st, "┌", title, p.Level(), "┐", columns, false))
 	for i := range body {
@@ -90,11 +93,11 @@ func (m *Model) draw(v *tea.View) {
 
 // rule is a border with a text near either end.
 func rule(st terminal.Style, begin, left, right, end string, columns int, warn bool) string {
-	if left != "" {
-		left = " " + left + " "
-	}
 	if right != "" {
 		right = " " + right + " "
+	}
+	if left = terminal.Cut(left, columns-4-terminal.Columns(right)); left != "" {
+		left = " " + left + " "
 	}
 	line := strings.Repeat("─", max(columns-2-terminal.Columns(left)-terminal.Columns(right), 0))
 	painted := st.Bold(left)

@@ -183,7 +183,7 @@ func (c Call) about() string {
 		}
 		return `"` + pattern + `"`
 	}
-	for _, name := range []string{"command", "path", "url", "query", "operation", "terminal_id", "artifact_id"} {
+	for _, name := range []string{"command", "git", "path", "url", "query", "operation", "terminal_id", "artifact_id"} {
 		if s := text(name); s != "" {
 			return s
 		}

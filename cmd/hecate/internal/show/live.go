@@ -29,6 +29,8 @@ type Live struct {
 
 	// Workspace is the directory that the run works in, once it is known.
 	Workspace string
+	// Direct is what a run without a model does, in short; "" for one with a model.
+	Direct string
 	// Answer is the model's final answer, once there is one.
 	Answer string
 	// CostMicroUSD is what the run has cost so far; CostKnown is false if some of it is not known.

@@ -74,6 +74,9 @@ func (l *Live) nameOf(d toolCall) string {
 	if c, ok := l.calls[d.ID]; ok {
 		return c.Summary()
 	}
+	if l.Direct != "" {
+		return l.Direct
+	}
 	return terminal.Line(d.Name)
 }
 

@@ -96,19 +96,22 @@ const fetchPlace = "GET, in process: no body, no headers of the model's choosing
 
 // place is the tool and where it runs.
 func (p Prompt) place() []Line {
-	tool := terminal.Line(pattern.Shown(p.Call.Tool))
 	where, w := "", p.Where
 	switch {
 	case pattern.Canonical(p.Call.Tool) == "web_fetch":
 		where = fetchPlace
 	case w.InPlace && w.Workspace != "":
 		where = "in " + terminal.Line(w.Workspace) + "   (your own files, not a copy)"
-	case w.Workspace != "" && w.Mirrors != "":
-		where = "in " + terminal.Line(w.Workspace) + "   (mirrors " + terminal.Line(w.Mirrors) + ")"
+	case w.Mirrors != "":
+		where = "in a worktree   (mirrors " + terminal.Line(w.Mirrors) + ")"
 	case w.Workspace != "":
 		where = "in " + terminal.Line(w.Workspace)
 	}
-	return []Line{{Weight: Strong, Lead: tool + "   ", Next: "    ", Text: where}}
+	out := []Line{{Weight: Strong, Lead: terminal.Line(pattern.Shown(p.Call.Tool)) + "   ", Next: "    ", Text: where}}
+	if w.Mirrors != "" && w.Workspace != "" && !w.InPlace && where != fetchPlace {
+		out = append(out, Line{Weight: Muted, Lead: "    worktree: ", Next: "    ", Text: terminal.Line(w.Workspace)})
+	}
+	return out
 }
 
 func (p Prompt) locks() []Line {
@@ -191,29 +194,29 @@ func (p Prompt) others() []Line {
 // choices are the answers, each with what it would remember and what that covers.
 func (p Prompt) choices() []Line {
 	var out []Line
-	add := func(w Weight, lead, next, text string) {
-		out = append(out, Line{Weight: w, Lead: lead, Next: next, Text: text})
+	add := func(lead, next, text string) {
+		out = append(out, Line{Lead: lead, Next: next, Text: text})
 	}
 	for _, a := range p.Answers() {
 		switch a {
 		case permission.AnswerOnce:
-			add(Plain, "y  ", "   ", p.once())
+			add("y  ", "   ", p.once())
 		case permission.AnswerSession:
 			if p.Offer != nil {
 				out = append(out, p.Scope()...)
 			}
 		case permission.AnswerRemember:
-			add(Plain, "A  remember:        ", "     ", "the same, written to "+p.destination())
+			add("A  remember:        ", "     ", "the same, written to "+p.destination())
 		case permission.AnswerEdit:
-			add(Plain, "e  ", "   ", p.editing())
+			add("e  ", "   ", p.editing())
 		case permission.AnswerDeny:
 			text := "deny"
 			if p.Ends {
 				text = "refuse, which ends the run"
 			}
-			add(Plain, "n  ", "   ", text)
+			add("n  ", "   ", text)
 		case permission.AnswerDenyReason:
-			add(Plain, "N  ", "   ", "deny with reason")
+			add("N  ", "   ", "deny with reason")
 		}
 	}
 	return out
