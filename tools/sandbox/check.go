@@ -54,7 +54,7 @@ type checker struct {
 	writes   bool
 	unclear  bool // some part cannot be judged
 	networks bool
-	host     error // the first URL that is not allowed
+	host     error  // the first URL that is not allowed
 	detaches string // the first program that leaves its session
 }
 

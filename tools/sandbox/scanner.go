@@ -1,9 +1,7 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -59,10 +57,10 @@ func (s *Scanner) commands(text string) error {
 	}
 	c := &checker{policy: s.policy}
 	c.script(done, 0)
-	// Another shell may take for complete what is none by this syntax.
-	c.scan(rest)
-	if line, _, whole := strings.Cut(rest, "\n"); !whole {
-		c.script(line, 0)
+	if strings.Contains(rest, "\n") {
+		c.scan(rest) // another shell may take for complete what is not by this syntax
+	} else {
+		c.script(rest, 0)
 	}
 	if err := c.verdict(); err != nil {
 		return err
@@ -100,12 +98,15 @@ func finished(text string) (done, rest string) {
 	end := 0
 	for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text[:lines])) {
 		if syntax.IsIncomplete(err) {
+			if !parses(text[:end]) {
+				end = 0
+			}
 			return text[:end], text[end:]
 		}
 		if err != nil {
 			break
 		}
-		end = endOf(stmt)
+		end = endOf(stmt, text[:lines])
 	}
 	return text[:lines], text[lines:]
 }
@@ -124,17 +125,21 @@ func lastLine(text string) int {
 	}
 }
 
-// endOf is where a statement ends, with its here-documents.
-func endOf(s *syntax.Stmt) int {
-	end := s.End().Offset()
+func parses(text string) bool {
+	_, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	return err == nil
+}
+
+// endOf is where a statement of text ends, with its here-documents and the lines that end those.
+func endOf(s *syntax.Stmt, text string) int {
+	end := int(s.End().Offset())
 	syntax.Walk(s, func(n syntax.Node) bool {
 		if r, ok := n.(*syntax.Redirect); ok && r.Hdoc != nil {
-			end = max(end, r.Hdoc.End().Offset())
+			if at := int(r.Hdoc.End().Offset()); at < len(text) {
+				end = max(end, at+1+strings.IndexByte(text[at:], '\n'))
+			}
 		}
 		return true
 	})
-	return int(end)
+	return min(end, len(text))
 }
-
-var _ = errors.Is
-var _ io.Reader
