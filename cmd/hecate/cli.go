@@ -66,7 +66,7 @@ type commandLine struct {
 	Approvals   approvalsCommand   `cmd:"" group:"decide" help:"Show what waits for a person, with every call in full."`
 	Approve     approveCommand     `cmd:"" group:"decide" help:"Allow what an approval asks for."`
 	Reject      rejectCommand      `cmd:"" group:"decide" help:"Refuse what an approval asks for; ends the run, or lets it go on without."`
-	Permissions permissionsCommand `cmd:"" group:"decide" help:"Explain what tool calls may do."`
+	Permissions permissionsCommand `cmd:"" group:"decide" help:"List, accept, revoke and explain what tool calls may do."`
 	Settle      settleCommand      `cmd:"" group:"decide" help:"Say what came of a call whose outcome is unknown."`
 	Serve       serveCommand       `cmd:"" group:"serve" help:"Run the server: API, feeds and workers."`
 	Operators   operatorsCommand   `cmd:"" group:"serve" help:"List who may decide; make an operator, or revoke one."`

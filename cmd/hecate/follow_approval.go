@@ -60,8 +60,11 @@ func (f *follower) question(ctx context.Context, q show.Question) error {
 // begin asks a question from its first call on.
 func (f *follower) begin(q show.Question) {
 	f.open = &asking{question: q, prompts: f.asksOf(q)}
-	first := f.open.prompts[0].Summary()
-	if err := f.ask.Notify("hecate: approve? " + first); err != nil {
+	news := "hecate: approve? " + f.open.prompts[0].Summary()
+	if f.a.plainTerminal() {
+		news = ""
+	}
+	if err := f.ask.Notify(news); err != nil {
 		f.sayIfFailed(fmt.Errorf("ring: %w", err))
 	}
 	if in, out := f.screenFiles(); f.dialogs(in, out) {
@@ -98,7 +101,13 @@ func (f *follower) screenFiles() (in, out *os.File) {
 // dialogs reports whether a dialog can ask. A line that is still being read would get
 // the keys that are meant for it.
 func (f *follower) dialogs(in, out *os.File) bool {
-	return !f.json && !f.typed.reading && dialog.Fits(in, out, f.a.getenv("TERM"))
+	return !f.json && !f.typed.reading && !f.a.plainTerminal() && dialog.Fits(in, out)
+}
+
+// plainTerminal reports whether the terminal can only print.
+func (a *app) plainTerminal() bool {
+	name := a.getenv("TERM")
+	return name == "" || name == "dumb"
 }
 
 func (f *follower) openDialog(in, out *os.File) {

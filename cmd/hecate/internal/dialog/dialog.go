@@ -21,9 +21,9 @@ const (
 )
 
 // Fits reports whether a person can be asked with a dialog on these: both are a
-// terminal, which can do more than print, and is large enough.
-func Fits(in, out *os.File, termName string) bool {
-	if in == nil || out == nil || termName == "" || termName == "dumb" || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+// terminal, and it is large enough.
+func Fits(in, out *os.File) bool {
+	if in == nil || out == nil || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
 		return false
 	}
 	columns, rows, err := term.GetSize(int(out.Fd()))

@@ -37,6 +37,16 @@ type Model struct {
 	offset  int // lines out of view above
 	editor  editor
 	problem string // what is wrong with what was entered
+
+	laid [2]layout // the prompt, with a preview of the thinking and with all of it
+}
+
+// layout is a prompt as it fits into a width. Calls may be long, and it is drawn often.
+type layout struct {
+	offer   *permission.Offer
+	at      int
+	columns int
+	rows    []show.Row
 }
 
 // New returns the state in which the first prompt is shown.

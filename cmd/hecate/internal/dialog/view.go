@@ -38,7 +38,15 @@ func (m *Model) textColumns() int { return m.boxColumns() - frameColumns }
 
 // content are all rows of the prompt.
 func (m *Model) content(all bool) []show.Row {
-	return show.Rows(m.prompts[m.at].Lines(all), m.textColumns())
+	l := &m.laid[0]
+	if all {
+		l = &m.laid[1]
+	}
+	p := m.prompts[m.at]
+	if l.rows == nil || l.at != m.at || l.columns != m.columns || l.offer != p.Offer {
+		*l = layout{p.Offer, m.at, m.columns, show.Rows(p.Lines(all), m.textColumns())}
+	}
+	return l.rows
 }
 
 // bodyRows is how many of them are in view: as many as there are without expanded

@@ -58,6 +58,7 @@ func render(events []client.Event, style terminal.Style) string {
 		if e.Type == "approval.requested" {
 			q := show.QuestionOf(e)
 			q.Bundle = live.Bundles().Of(e.RunID)
+			q.Where = show.Where{Workspace: live.Workspace, Mirrors: "/home/you/project"}
 			q.Write(&out, style)
 		}
 	}
@@ -104,7 +105,7 @@ func TestGolden(t *testing.T) {
 
 // Without colours not one control character is printed, whatever the events say.
 func TestNothingRawReachesTheScreen(t *testing.T) {
-	for _, name := range []string{"deceit", "trouble", "late", "again"} {
+	for _, name := range []string{"deceit", "trouble", "late", "again", "asks"} {
 		for _, r := range render(eventsOf(t, "testdata/"+name+".jsonl"), terminal.Style{Columns: 60}) {
 			if r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf) {
 				t.Errorf("%s prints %U", name, r)

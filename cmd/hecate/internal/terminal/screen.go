@@ -61,13 +61,18 @@ func (s *Screen) Release() error {
 	return err
 }
 
-// Notify rings, and hands terminals that can show one a notification for somebody who
-// looks elsewhere (OSC 9). It does nothing where there is no terminal.
+// Notify rings, for somebody who looks elsewhere, and hands terminals that can show one
+// a notification (OSC 9); for no text it only rings. It does nothing where there is no
+// terminal.
 func (s *Screen) Notify(text string) error {
 	if !s.live || s.held != nil {
 		return nil
 	}
-	_, err := io.WriteString(s.out, "\x1b]9;"+Cut(Line(text), notifyColumns)+"\x07\x07")
+	ring := "\a"
+	if text != "" {
+		ring = "\x1b]9;" + Cut(Line(text), notifyColumns) + "\a" + ring
+	}
+	_, err := io.WriteString(s.out, ring)
 	return err
 }
 
