@@ -53,20 +53,20 @@ func (e Entry) unclear(tool string, f Facts) bool {
 	case ListDeny:
 		return e.Pattern.Unclear(tool, f)
 	case ListHostDeny:
-		return namesURL(tool) && f.Principal == ""
+		return NamesURL(tool) && f.Principal == ""
 	}
 	return false
 }
 
-// namesURL reports whether the principal of a tool's calls is a URL.
-func namesURL(tool string) bool {
+// NamesURL reports whether the principal of a tool's calls is a URL.
+func NamesURL(tool string) bool {
 	name := pattern.Canonical(tool)
 	return slices.Contains(urlTools, name) || strings.HasPrefix(name, "browser_")
 }
 
 // urlOf is the URL that a call is about.
 func urlOf(tool string, f Facts) (host.URL, bool) {
-	if !namesURL(tool) {
+	if !NamesURL(tool) {
 		return host.URL{}, false
 	}
 	u, err := host.ParseURL(f.Principal, f.ASCIIHost)

@@ -112,7 +112,7 @@ var _ = event.Define(ToolBlocked{ToolCallID: "c1", ToolName: "file_write", Kind:
 // ShellPosture is what confines a shell command; every tool.* event of the command's start carries it.
 type ShellPosture struct {
 	ToolCallID       string `json:"tool_call_id"`
-	ToolName         string `json:"tool_name"` // shell_exec, or shell for a direct run
+	ToolName         string `json:"tool_name"` // shell_exec or exec, or shell for a direct run
 	Kind             string `json:"kind"`      // shell
 	Wrapper          string `json:"hecate.sandbox.wrapper.kind"`
 	Network          bool   `json:"hecate.sandbox.network.enabled"`

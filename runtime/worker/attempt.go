@@ -181,20 +181,27 @@ func (a *attempt) fold(ctx context.Context, id string) error {
 
 // rules are what decisions are made under at this moment.
 func (a *attempt) rules() run.Rules {
-	r := run.Rules{
-		Posture: a.posture(),
-		Facts: func(c run.ToolCall) permission.Call {
-			p := a.prepare(c)
-			return permission.Call{Tool: c.Name, Propose: p.Propose, Void: p.err != nil, Facts: a.facts(p)}
-		},
-		Repeat: pendingRepeat,
-	}
+	r := run.Rules{Posture: a.posture(), Repeat: pendingRepeat}
+	r.Facts = func(c run.ToolCall) permission.Call { return a.call(c, r.Posture) }
 	if r.Posture.Config.Repetition.On(a.s.Spec.Posture == permission.PostureLevels) {
 		limits := r.Posture.Config.Repetition.Effective()
 		r.Limits = &limits
 	}
 	a.watched = r.Limits != nil
 	return r
+}
+
+// call is a call as decisions see it. What is refused without that is not looked up:
+// a name server would see the host.
+func (a *attempt) call(c run.ToolCall, under permission.Posture) permission.Call {
+	p, at := a.prepare(c), a.place()
+	at.Offline = true
+	out := permission.Call{Tool: c.Name, Propose: p.Propose, Void: p.err != nil, Facts: a.facts(p, at)}
+	if !permission.NamesURL(c.Name) || permission.Decide(out, under).Decision == permission.Deny {
+		return out
+	}
+	out.Facts = a.facts(p, a.place())
+	return out
 }
 
 // posture is what the server, the files and the run say about calls at this moment.
@@ -237,7 +244,7 @@ func (a *attempt) projectFile() string {
 
 // facts are what a call would touch. Without them it is covered by no grant, and asks
 // where a deny could be about it; so it is with a tool that panics over them.
-func (a *attempt) facts(p prepared) (f permission.Facts) {
+func (a *attempt) facts(p prepared, at tools.Place) (f permission.Facts) {
 	if p.Facts == nil {
 		return permission.Facts{}
 	}
@@ -247,7 +254,7 @@ func (a *attempt) facts(p prepared) (f permission.Facts) {
 			f = permission.Facts{}
 		}
 	}()
-	return p.Facts(a.place())
+	return p.Facts(at)
 }
 
 // place is where calls act; not known before the workspace is open.

@@ -26,7 +26,7 @@ func (a *attempt) scripts(c run.ToolCall, p prepared) []run.FileDigest {
 	if p.err != nil || a.root == nil || !slices.Contains(startsPrograms, pattern.Canonical(c.Name)) {
 		return nil
 	}
-	f := a.facts(p)
+	f := a.facts(p, a.place())
 	argvs := [][]string{f.Argv}
 	for _, x := range f.Programs {
 		argvs = append(argvs, x.Argv)
