@@ -53,7 +53,7 @@ func TestAnswers(t *testing.T) {
 		out      []string
 	}{
 		"yes": {"y\n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, []string{
-			"Level 2 (approve)", "shell (shell_exec)   in a worktree", "        worktree: /ws/run_1\n    Locks if approved: build-output\n\n    │ go test ./...\n\n      why: Now the tests.\n      note: the file",
+			"Level 2 (approve)", "shell (shell_exec)   in a worktree", "    Locks if approved: build-output\n\n    │ go test ./...\n\n      why: Now the tests.\n      note: the file",
 			"    a  this session:    shell(go test ./...)\n       = shell with exactly this command, character for character\n",
 			"    A  remember:        the same, written to /project/.hecate/config.toml", "approve? y, a, A, e, n, N or q: ",
 			"✓ approved by operator", "All tests pass.", "✓ completed",

@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"hecate": func() { os.Exit(newApp().run(os.Args[1:])) }})
 }
 
+// deceit is a command that repaints itself as ls, and would write to the clipboard.
+const deceit = "rm -rf ./x\r\x1b[2Kls\b\b\x1b]52;c;aGk=\a\u009b2K\u009d0;title\u009c \u202elper\u200b"
+
 // e2eModel answers what the scripts ask for, by a word of the prompt.
 func e2eModel() *scripted.Server {
 	cost := int64(1500)
@@ -51,6 +54,9 @@ func e2eModel() *scripted.Server {
 			say("One.", scripted.ToolCall("call_1", "exec", map[string]any{"program": "echo", "args": []string{"one", "two"}})),
 			say("Two.", scripted.ToolCall("call_2", "exec", map[string]any{"program": "echo", "args": []string{"one", "three"}})),
 			say("Both said."),
+		}},
+		scripted.Script{Marker: "deceives", ByTurn: true, Replies: []scripted.Reply{
+			say("Just a look.\x1b[2J\x1b]0;title\a", scripted.ToolCall("call_1", "shell_exec", map[string]any{"command": deceit})), say("Seen."),
 		}},
 		// The replies to these go out in the order of the requests, whichever run asks.
 		scripted.Script{Marker: "trips", Replies: []scripted.Reply{

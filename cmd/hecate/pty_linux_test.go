@@ -88,9 +88,12 @@ func (s *terminalSession) read() {
 	}
 }
 
-// waitFor returns once the command has said text, and fails the test if it ends without.
+// waitFor returns once the command has said text, and fails the test if it ends without
+// or takes too long.
 func (s *terminalSession) waitFor(t *testing.T, text string) {
 	t.Helper()
+	limit := time.NewTimer(sessionMax)
+	defer limit.Stop()
 	for {
 		s.mu.Lock()
 		found, changed := strings.Contains(s.said.String(), text), s.changed
@@ -100,6 +103,8 @@ func (s *terminalSession) waitFor(t *testing.T, text string) {
 		}
 		select {
 		case <-changed:
+		case <-limit.C:
+			t.Fatalf("the command does not say %q:\n%q", text, s.output())
 		case <-s.closed:
 			t.Fatalf("the command ended without saying %q:\n%s", text, s.output())
 		}
@@ -113,8 +118,16 @@ func (s *terminalSession) typeIn(t *testing.T, text string) {
 	}
 }
 
+// resize gives the terminal another size.
+func (s *terminalSession) resize(t *testing.T, columns, rows uint16) {
+	t.Helper()
+	if err := unix.IoctlSetWinsize(int(s.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: rows, Col: columns}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // sessionMax is how long a command may take to end; then it is killed, with -1 as its code.
-const sessionMax = time.Minute
+const sessionMax = 30 * time.Second
 
 // exitCode waits for the end of the command and of its output.
 func (s *terminalSession) exitCode() int {

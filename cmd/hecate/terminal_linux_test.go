@@ -141,6 +141,48 @@ func TestTerminalWithoutColours(t *testing.T) {
 	}
 }
 
+// A command that repaints itself, and text that does, are seen as what they are,
+// wherever they are shown.
+func TestTerminalDeceit(t *testing.T) {
+	t.Parallel()
+	for terminal, at := range map[string]string{"xterm": asksNow, "dumb": "or q: "} {
+		t.Run(terminal, func(t *testing.T) {
+			t.Parallel()
+			environ, project := terminalEnviron(t)
+			s := onPTY(t, append(environ, "TERM="+terminal), "run", "--dir", project, "deceives")
+			s.waitFor(t, at)
+			s.typeIn(t, map[string]string{"xterm": "n", "dumb": "n\n"}[terminal])
+			if code := s.exitCode(); code != exitCompleted {
+				t.Fatalf("exit code %d:\n%s", code, s.output())
+			}
+			check(t, s.output(), []string{`│ rm -rf ./x\r\x1b[2Kls\x08\x08\x1b]52;c;aGk=\x07\u009b2K\u009d0;title\u009c \u202elper\u200b`, `why: Just a look.\x1b[2J\x1b]0;title\x07`})
+			for _, raw := range []string{"\x1b]52", "\x1b]0;", "\u009b", "\u009d", "\u202e", "\u200b", "\x1b[2Kls", "\b\b"} {
+				if strings.Contains(s.output(), raw) {
+					t.Errorf("%q reaches the terminal:\n%q", raw, s.output())
+				}
+			}
+		})
+	}
+}
+
+// The dialog follows the size of its window, and asks nothing in one that is too small.
+func TestTerminalResize(t *testing.T) {
+	t.Parallel()
+	environ, project := terminalEnviron(t)
+	s := onPTY(t, environ, "run", "--dir", project, "gated: make a file")
+	s.waitFor(t, asksNow)
+	s.resize(t, 30, 8)
+	s.waitFor(t, "Needs 40×10")
+	s.typeIn(t, "y")
+	s.resize(t, 60, 12)
+	s.waitFor(t, "\x1b[1mN reason\x1b[m\r\n\n"+asksNow)
+	s.typeIn(t, "n")
+	if code := s.exitCode(); code != exitCompleted {
+		t.Fatalf("exit code %d:\n%s", code, s.output())
+	}
+	check(t, s.output(), []string{"n: denied"})
+}
+
 // Ctrl-C at the question cancels the run.
 func TestTerminalInterrupt(t *testing.T) {
 	t.Parallel()

@@ -171,7 +171,7 @@ func TestResize(t *testing.T) {
 		checkScreen(t, "script", screen(m), size[0], size[1])
 	}
 	m.Update(tea.WindowSizeMsg{Width: 39, Height: 24})
-	if press(m, "y", "down"); len(m.Result().Answers) > 0 || !strings.Contains(screen(m), "larger") {
+	if press(m, "y", "down"); len(m.Result().Answers) > 0 || !strings.Contains(screen(m), "Needs 40×10") {
 		t.Errorf("asked in too small a window:\n%s", screen(m))
 	}
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})

@@ -28,6 +28,7 @@ type Model struct {
 	columns int // of the screen
 	rows    int
 
+	appeared int // how often something came into view
 	// Of the prompt that is shown:
 	at      int
 	ready   bool // keys answer
@@ -54,13 +55,19 @@ func New(prompts []show.Prompt, o Options) *Model {
 	return &Model{prompts: slices.Clone(prompts), options: o, ready: o.Pause == 0}
 }
 
-// readyMsg says that the prompt has been in view for long enough to be answered.
-type readyMsg struct{ prompt int }
+// readyMsg says that what appeared as the count-th has been in view for long enough to
+// be answered.
+type readyMsg struct{ count int }
 
 // Init begins the time in which no key answers.
-func (m *Model) Init() tea.Cmd {
-	at := m.at
-	return tea.Tick(m.options.Pause, func(time.Time) tea.Msg { return readyMsg{at} })
+func (m *Model) Init() tea.Cmd { return m.appear() }
+
+// appear begins that time for a call that comes into view.
+func (m *Model) appear() tea.Cmd {
+	m.appeared++
+	m.ready = m.options.Pause == 0
+	count := m.appeared
+	return tea.Tick(m.options.Pause, func(time.Time) tea.Msg { return readyMsg{count} })
 }
 
 // Result is what was answered so far.
@@ -70,9 +77,13 @@ func (m *Model) Result() Result { return m.result }
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
+		before := m.fits()
 		m.columns, m.rows = msg.Width, msg.Height
+		if m.fits() && !before {
+			return m, m.appear()
+		}
 	case readyMsg:
-		m.ready = m.ready || msg.prompt == m.at
+		m.ready = m.ready || msg.count == m.appeared
 	case tea.MouseWheelMsg:
 		switch msg.Button {
 		case tea.MouseWheelUp:
@@ -199,11 +210,11 @@ func (m *Model) take() {
 func (m *Model) answer(a Answer) tea.Cmd {
 	m.result.Answers = append(m.result.Answers, a)
 	m.at++
-	m.ready, m.mode, m.all, m.edited, m.offset, m.problem = m.options.Pause == 0, choosing, false, false, 0, ""
+	m.mode, m.all, m.edited, m.offset, m.problem = choosing, false, false, 0, ""
 	if m.done() {
 		return tea.Quit
 	}
-	return m.Init()
+	return m.appear()
 }
 
 func (m *Model) done() bool { return m.at >= len(m.prompts) }

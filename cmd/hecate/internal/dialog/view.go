@@ -24,7 +24,7 @@ func (m *Model) View() tea.View {
 	switch {
 	case m.done() || m.columns == 0:
 	case !m.fits():
-		v.SetContent(terminal.Cut(fmt.Sprintf("approve? Make the window larger: %d×%d.", ColumnsMin, RowsMin), m.columns))
+		v.SetContent(terminal.Cut(fmt.Sprintf("approve? Needs %d×%d or more.", ColumnsMin, RowsMin), m.columns))
 	default:
 		m.draw(&v)
 	}

@@ -107,11 +107,7 @@ func (p Prompt) place() []Line {
 	case w.Workspace != "":
 		where = "in " + terminal.Line(w.Workspace)
 	}
-	out := []Line{{Weight: Strong, Lead: terminal.Line(pattern.Shown(p.Call.Tool)) + "   ", Next: "    ", Text: where}}
-	if w.Mirrors != "" && w.Workspace != "" && !w.InPlace && where != fetchPlace {
-		out = append(out, Line{Weight: Muted, Lead: "    worktree: ", Next: "    ", Text: terminal.Line(w.Workspace)})
-	}
-	return out
+	return []Line{{Weight: Strong, Lead: terminal.Line(pattern.Shown(p.Call.Tool)) + "   ", Next: "    ", Text: where}}
 }
 
 func (p Prompt) locks() []Line {
