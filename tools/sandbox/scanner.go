@@ -95,20 +95,17 @@ var codeDetachers = append([]string{"setpgrp", "setpgid", "start_new_session", "
 // line: nobody knows what would complete it.
 func finished(text string) (done, rest string) {
 	lines := lastLine(text)
-	end := 0
-	for stmt, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).StmtsSeq(strings.NewReader(text[:lines])) {
-		if syntax.IsIncomplete(err) {
-			if !parses(text[:end]) {
-				end = 0
-			}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text[:lines]), "")
+	if !syntax.IsIncomplete(err) {
+		return text[:lines], text[lines:]
+	}
+	// The last of the statements that were read may be the one that is not complete.
+	if n := len(file.Stmts); n > 1 {
+		if end := endOf(file.Stmts[n-2], text[:lines]); parses(text[:end]) {
 			return text[:end], text[end:]
 		}
-		if err != nil {
-			break
-		}
-		end = endOf(stmt, text[:lines])
 	}
-	return text[:lines], text[lines:]
+	return "", text
 }
 
 // lastLine is where the last line begins that is not ended, or that goes on.
