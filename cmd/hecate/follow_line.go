@@ -37,16 +37,16 @@ func (f *follower) askLine() {
 	if !p.Ends {
 		fmt.Fprintf(f.ask, "    %s  refuse, and end the run\n", answerEnd)
 	}
-	fmt.Fprintln(f.ask)
-	f.choice()
+	f.choice("\n")
 }
 
-// choice asks which of the answers it is.
-func (f *follower) choice() {
+// choice says something and asks which of the answers it is. All of it comes after what
+// was typed before is forgotten, so that who has read it is heard.
+func (f *follower) choice(say string) {
 	f.open.entry = entryChoice
 	keys := choices(*f.open.current())
 	last := len(keys) - 1
-	f.typed.ask(f.ask, f.asks.Bold(fmt.Sprintf("  approve? %s or %s: ", strings.Join(keys[:last], ", "), keys[last])))
+	f.typed.ask(f.ask, say+f.asks.Bold(fmt.Sprintf("  approve? %s or %s: ", strings.Join(keys[:last], ", "), keys[last])))
 }
 
 // choices are what can be typed.
@@ -77,8 +77,7 @@ func (f *follower) answered(ctx context.Context, l typedLine) error {
 			f.answer(ctx, dialog.Answer{Key: permission.AnswerDenyReason, Note: reason})
 			return nil
 		}
-		fmt.Fprintln(f.ask, "  no reason was given; n denies without one.")
-		f.choice()
+		f.choice("  no reason was given; n denies without one.\n")
 	default:
 		f.chosen(ctx, parseAnswer(l.text, choices(*k.current())))
 	}
@@ -87,8 +86,7 @@ func (f *follower) answered(ctx context.Context, l typedLine) error {
 
 // unclear asks once more: there is no default, and a slip of the finger is no answer.
 func (f *follower) unclear() {
-	fmt.Fprintf(f.ask, "  please type one of %s.\n", strings.Join(choices(*f.open.current()), " "))
-	f.choice()
+	f.choice(fmt.Sprintf("  please type one of %s.\n", strings.Join(choices(*f.open.current()), " ")))
 }
 
 func (f *follower) chosen(ctx context.Context, key string) {
@@ -124,18 +122,21 @@ func (f *follower) chosen(ctx context.Context, key string) {
 // editLine takes the edited offer, and shows what it covers.
 func (f *follower) editLine(text string) {
 	p := f.open.current()
-	if text = strings.TrimSpace(text); text != "" {
-		offer, err := editOffer(*p, text)
-		if err != nil {
-			fmt.Fprintf(f.ask, "  it stays as it was: %s\n", terminal.Line(err.Error()))
-		} else {
-			p.Offer, f.open.edited = &offer, true
-			for _, r := range show.Rows(p.Scope(), max(f.asks.Columns-4, 0)) {
-				fmt.Fprintln(f.ask, "    "+r.Weight.Paint(f.asks, r.Text))
-			}
-		}
+	if text = strings.TrimSpace(text); text == "" {
+		f.choice("")
+		return
 	}
-	f.choice()
+	offer, err := editOffer(*p, text)
+	if err != nil {
+		f.choice(fmt.Sprintf("  it stays as it was: %s\n", terminal.Line(err.Error())))
+		return
+	}
+	p.Offer, f.open.edited = &offer, true
+	var say strings.Builder
+	for _, r := range show.Rows(p.Scope(), max(f.asks.Columns-4, 0)) {
+		say.WriteString("    " + r.Weight.Paint(f.asks, r.Text) + "\n")
+	}
+	f.choice(say.String())
 }
 
 // answer takes an answer and goes on to the next call, or sends them all.
