@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"hecate/domain/permission"
+	"hecate/domain/permission/pattern"
 	"hecate/domain/run"
 	"hecate/eventstore"
 )
@@ -78,6 +79,9 @@ func ApprovalOf(p run.ApprovalRequested, at time.Time) Approval {
 		}
 		if o := c.Offer; o != nil {
 			call.Offer = &ApprovalOffer{Scope: o.Scope, Host: o.IsHost, Covers: o.Covers, List: o.List}
+			if tool := pattern.Canonical(c.ToolName); tool == "shell" || tool == "background" {
+				call.Offer.Scope = "" // it would be the whole command, which only the event shows
+			}
 		}
 		a.Calls = append(a.Calls, call)
 	}
