@@ -292,7 +292,9 @@ func (w *world) resolve(t *testing.T, s *server, task string, chance *rand.Rand)
 			continue
 		}
 		answer := []args{
-			{"decision": "approve"}, {"decision": "approve"}, {"decision": "approve"},
+			{"decision": "approve"},
+			{"decision": "approve"},
+			{"decision": "approve"},
 			{"decision": "approve", "calls": []args{{"tool_call_id": "c1", "decision": "deny", "note": "not this one"}}},
 			{"decision": "reject", "continue": true},
 			{"decision": "reject", "continue": true, "calls": []args{{"tool_call_id": "c3", "decision": "approve"}}},

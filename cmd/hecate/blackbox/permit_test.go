@@ -147,3 +147,16 @@ func (s *server) hecate(t *testing.T, words ...string) string {
 	}
 	return string(out)
 }
+
+// entries are the names in a directory.
+func entries(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range found {
+		names = append(names, e.Name())
+	}
+	return names
+}
