@@ -10,6 +10,7 @@ import (
 	"hecate/domain/permission"
 	"hecate/domain/permission/command"
 	"hecate/tools/rootfs"
+	"hecate/tools/terminal"
 )
 
 // Place is where a call would act. The zero Place is not known yet: links are not
@@ -20,6 +21,8 @@ type Place struct {
 	// Offline keeps hosts from being looked up: the question alone would reach whoever
 	// runs them.
 	Offline bool
+	// Terminals are those of the run; nil: not known.
+	Terminals *terminal.Run
 }
 
 // foldCase reports whether file systems here take FILE and file for the same, as far

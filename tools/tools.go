@@ -15,6 +15,7 @@ import (
 	"hecate/domain/run"
 	"hecate/tools/egress"
 	"hecate/tools/process"
+	"hecate/tools/terminal"
 )
 
 // Tool is one tool with its arguments' type erased; New makes it from a typed Spec.
@@ -80,6 +81,11 @@ type Env struct {
 	Emit func(ctx context.Context, p event.Payload) error
 	// Artifact finds an artifact of the same task by id.
 	Artifact func(ctx context.Context, id string) (Artifact, bool, error)
+	// Terminals are those of the run; nil: none can be opened.
+	Terminals *terminal.Run
+	// Opened reports whether the run has opened a terminal of that id, here or in another
+	// worker; nil: not known.
+	Opened func(terminalID string) bool
 	// EditConfig makes one change of a permission file and returns the file's path; nil:
 	// nobody is attached who could have said yes to it.
 	EditConfig func(ctx context.Context, c permission.Change) (file string, err error)

@@ -12,7 +12,8 @@ import (
 // All returns the tools that a model is offered, in the order of the catalogue.
 func All() []tools.Tool {
 	return []tools.Tool{
-		execTool, shellExec, gitExec, fileWrite, fileEdit, readFile, grep, glob, artifactRead, listDir, stat, gitStatus, gitDiff, blame, applyPatch,
+		execTool, shellExec, terminalOpen, terminalWrite, terminalRead, terminalWait, terminalKill,
+		gitExec, fileWrite, fileEdit, readFile, grep, glob, artifactRead, listDir, stat, gitStatus, gitDiff, blame, applyPatch,
 		webFetch, configEdit,
 	}
 }

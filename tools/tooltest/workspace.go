@@ -13,13 +13,17 @@ import (
 
 	"hecate/domain/event"
 	"hecate/tools"
+	"hecate/tools/terminal"
 )
 
 // Workspace is a temporary directory with an Env for it.
 type Workspace struct {
-	t    testing.TB
-	Dir  string
-	Env  *tools.Env
+	t   testing.TB
+	Dir string
+	Env *tools.Env
+
+	Terminals *terminal.Registry // what Env.Terminals are of; closed after the test
+
 	mu   sync.Mutex
 	sent []event.Payload
 }
@@ -39,9 +43,11 @@ func New(t testing.TB) *Workspace {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { root.Close() })
+	w.Terminals = terminal.NewRegistry()
+	t.Cleanup(w.Terminals.Shut)
 	w.Env = &tools.Env{
 		Root: root, RootPath: w.Dir, RunID: "run_1", TaskID: "task_1", StepID: "step_1", ToolCallID: "call_1",
-		Timeout:  20 * time.Second,
+		Timeout: 20 * time.Second, Terminals: w.Terminals.Of("run_1"),
 		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: "none"},
 		Emit: func(_ context.Context, p event.Payload) error {
 			w.mu.Lock()
