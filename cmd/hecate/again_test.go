@@ -24,11 +24,11 @@ func TestGoOnFromARun(t *testing.T) {
 		args    []string
 		request string
 	}{
-		"retry":    {[]string{"retry", "run_1"}, "POST /tasks/task_1/runs/run_1/retry {}"},
-		"reason":   {[]string{"retry", "run_1", "--reason", "flaky"}, `/retry {"reason":"flaky"}`},
-		"resume":   {[]string{"resume", "task_1", "--budget", "1.5", "--reason", "more money"}, `/runs/run_1/resume {"reason":"more money","budget_micros_usd":1500000}`},
-		"continue": {[]string{"continue", "run_1", "now", "the", "docs"}, `/runs/run_1/continue {"prompt":"now the docs"}`},
-		"branch":   {[]string{"branch", "run_1", "--call", "3"}, `/runs/run_1/retry-from-model-call {"model_call_index":3}`},
+		"retry":    {[]string{"retry", "run_1"}, `POST /tasks/task_1/runs/run_1/retry {"permissions":{"on_ask":"refuse"}}`},
+		"reason":   {[]string{"retry", "run_1", "--reason", "flaky"}, `/retry {"reason":"flaky","permissions":{"on_ask":"refuse"}}`},
+		"resume":   {[]string{"resume", "task_1", "--budget", "1.5", "--reason", "more money", "--yes"}, `/runs/run_1/resume {"reason":"more money","budget_micros_usd":1500000,"permissions":{"on_ask":"refuse","yes":true}}`},
+		"continue": {[]string{"continue", "run_1", "now", "the", "docs"}, `/runs/run_1/continue {"prompt":"now the docs","permissions":{"on_ask":"refuse"}}`},
+		"branch":   {[]string{"branch", "run_1", "--call", "3", "--allow-tools", "view"}, `/runs/run_1/retry-from-model-call {"model_call_index":3,"permissions":{"on_ask":"refuse","allow_tools":["view"]}}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := ended(t, again())
@@ -43,6 +43,9 @@ func TestGoOnFromARun(t *testing.T) {
 			out := succeed(t, append(c.args, "--server", s.URL, "--detach")...)
 			check(t, out, []string{"run_1 of task_1 is running", "hecate log --follow run_1"})
 			check(t, succeed(t, append(c.args, "--server", s.URL, "--detach", "--json")...), []string{`"id": "run_1"`})
+			if strings.Contains(s.requests(), "on_ask") {
+				t.Errorf("a run that is left to the server does not wait: %s", s.requests())
+			}
 		})
 	}
 }
@@ -55,7 +58,7 @@ func TestContinueFromStandardInput(t *testing.T) {
 	if code := a.run([]string{"continue", "run_1", "-", "--server", s.URL}); code != exitCompleted {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	check(t, s.requests(), []string{`{"prompt":"now the docs\n"}`})
+	check(t, s.requests(), []string{`{"prompt":"now the docs\n","permissions":{"on_ask":"refuse"}}`})
 }
 
 // What the server refuses is said, with the way to look at it.
@@ -93,8 +96,12 @@ func TestInheritedCallsAreShown(t *testing.T) {
 	s := newContractServer(t, append(script, ev("run.finished", obj{})))
 	settled := obj{"tool_call_id": "c0", "tool_name": "read_file", "input": obj{"path": "a.go"}}
 	s.happen(append(callEvents(1, "", settled, shellCall), ev("run.cancelled", obj{"by": "operator"}))...)
-	out := succeed(t, "resume", "run_1", "--yes", "--server", s.URL)
-	check(t, out, []string{"1/2 read_file (has been settled already)", "2/2 shell_exec\n", "command │ go test ./..."})
+	a, out, errs := testApp(t)
+	onTerminal(a, strings.NewReader("y\n"))
+	if code := a.run([]string{"resume", "run_1", "--server", s.URL}); code != exitCompleted {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	check(t, out.String(), []string{"1  read_file a.go · has been settled already\n", "call 2 of 2", "    │ go test ./...\n"})
 	check(t, s.requests(), []string{`"digest":"` + digestOf("run_1", 0, settled, shellCall) + `"`})
 }
 

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 )
 
@@ -97,6 +100,10 @@ func (f *follower) toTheEnd(ctx context.Context, local *localServer, run func() 
 // start creates the task, starts it and follows the run to its end.
 func (f *follower) start(ctx context.Context, n newRun, limit time.Duration) (runResult, error) {
 	task, position, err := f.server.CreateTask(ctx, n.task)
+	var refused *client.Error
+	if errors.As(err, &refused) && n.task.Posture == permission.PostureLevels && strings.Contains(refused.Message, "permission_posture") {
+		return runResult{}, advise(fmt.Errorf("create the task: %w", err), "let the server's policies say what asks: hecate run --runtime-policies")
+	}
 	if err != nil {
 		return runResult{}, fmt.Errorf("create the task: %w", err)
 	}

@@ -24,7 +24,7 @@ type resolveFlags struct {
 // approveCommand is "hecate approve".
 type approveCommand struct {
 	resolveFlags
-	Call     []string `placeholder:"ID" help:"What follows is about this call; can be given more than once. Default: all that ask."`
+	Call     []string `sep:"none" placeholder:"ID" help:"What follows is about this call; can be given more than once. Default: all that ask."`
 	Only     bool     `help:"Deny the calls that --call does not name."`
 	Session  bool     `xor:"scope" help:"Allow what is offered for the whole session."`
 	Remember bool     `xor:"scope" help:"The same, and write it into the project's permission file."`
