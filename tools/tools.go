@@ -73,6 +73,9 @@ type Env struct {
 	// Denied reports whether a deny entry keeps a file back from being looked at; nil: none
 	// does. Tools that look through many files ask it about each, by its path below the root.
 	Denied func(rel string) bool
+	// DeniedURL says which deny entry keeps a redirect of the call from being followed to a
+	// URL; nil: none does.
+	DeniedURL egress.Denied
 
 	// Emit hands over an event that happened while the call runs (output chunks),
 	// in order. It may block. The event belongs to the runtime from then on, which

@@ -14,7 +14,7 @@ func All() []tools.Tool {
 	return []tools.Tool{
 		execTool, shellExec, terminalOpen, terminalWrite, terminalRead, terminalWait, terminalKill,
 		gitExec, fileWrite, fileEdit, readFile, grep, glob, artifactRead, listDir, stat, gitStatus, gitDiff, blame, applyPatch,
-		webFetch, configEdit,
+		webFetch, httpRequest, configEdit,
 	}
 }
 

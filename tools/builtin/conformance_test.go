@@ -57,7 +57,7 @@ func TestEveryToolConforms(t *testing.T) {
 func TestCatalogue(t *testing.T) {
 	order := []string{
 		"exec", "shell_exec", "terminal_open", "terminal_write", "terminal_read", "terminal_wait", "terminal_kill", "git_exec", "file_write", "file_edit", "read_file", "grep", "glob", "artifact_read", "list_dir", "stat",
-		"git_status", "git_diff", "blame", "apply_patch", "web_fetch", "config_edit",
+		"git_status", "git_diff", "blame", "apply_patch", "web_fetch", "http_request", "config_edit",
 	}
 	at := 0
 	for _, x := range builtin.All() {

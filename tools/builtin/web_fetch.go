@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -50,24 +49,13 @@ type webFetchIn struct {
 }
 
 func webFetchFacts(at tools.Place, in webFetchIn) permission.Facts {
-	f := permission.Facts{Principal: in.URL, ASCIIHost: in.target.ASCIIHost()}
-	if at.Root != nil && !at.Offline {
-		f.Addrs = in.target.Addrs(context.Background()) // at most two seconds, once
-	}
-	return f
+	return urlFacts(at, in.URL, in.target)
 }
 
 func runWebFetch(ctx context.Context, env *tools.Env, in webFetchIn) tools.Result {
-	r, err := egress.Get(ctx, in.target, env.Settings.HTTP)
+	r, err := egress.Get(ctx, in.target, env.Settings.HTTP, env.DeniedURL)
 	if err != nil {
-		if ctx.Err() != nil {
-			return tools.Cancelled(ctx, env.ToolName)
-		}
-		f := refused(env, "%v", err)
-		if errors.As(err, new(*egress.Refused)) {
-			f.ErrorKind = tools.KindPolicy
-		}
-		return f
+		return notAnswered(ctx, env, err)
 	}
 	if r.Redirect != "" {
 		return redirected(r)

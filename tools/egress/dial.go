@@ -56,8 +56,8 @@ func (d *Dialer) DialContext(ctx context.Context, network, address string) (net.
 // addresses are those of a host, all of which may be reached.
 func (d *Dialer) addresses(ctx context.Context, name string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
-		if what := host.Special(a); what != "" && !d.AllowPrivateIPs {
-			return nil, &Refused{fmt.Sprintf("target IP %s is private/loopback/link-local (%s)%s", a, what, permit)}
+		if host.Special(a) != "" && !d.AllowPrivateIPs {
+			return nil, &Refused{fmt.Sprintf("target IP %s is private/loopback/link-local%s", a, permit)}
 		}
 		return []netip.Addr{a}, nil
 	}
@@ -69,8 +69,8 @@ func (d *Dialer) addresses(ctx context.Context, name string) ([]netip.Addr, erro
 		return nil, fmt.Errorf("dns lookup failed: %w", err)
 	}
 	for _, a := range addrs {
-		if what := host.Special(a); what != "" && !d.AllowPrivateIPs {
-			return nil, &Refused{fmt.Sprintf("host %s resolves to a private/loopback/link-local address (%s, %s)%s", name, a, what, permit)}
+		if host.Special(a) != "" && !d.AllowPrivateIPs {
+			return nil, &Refused{fmt.Sprintf("host %s resolves to a private/loopback/link-local address (%s)%s", name, a, permit)}
 		}
 	}
 	return addrs, nil

@@ -1,7 +1,8 @@
 // Package egress makes requests to web servers on behalf of a model. A connection is
 // made to an address that was checked, and to no other: a name is looked up once, every
 // answer has to lie on the public network, and exactly those addresses are dialled.
-// Redirects are followed only where the first request was allowed to go.
+// A page's redirects stay on its host (Get); those of a request lead where the same
+// rules let it go, without what only the first server may see (Do).
 //
 // What the environment says about proxies is ignored: behind a proxy nobody could tell
 // which address is reached. No cookies are kept, and user information in a URL is
@@ -73,6 +74,7 @@ const lookupMax = 2 * time.Second
 // Whoever asks for them, the decision or the connection, is given the same ones. It is
 // safe for concurrent use.
 type Target struct {
+	text     string // as it was written
 	url      host.URL
 	ascii    string // the host in ASCII, if it is written in other letters
 	request  *url.URL
@@ -85,7 +87,7 @@ type Target struct {
 
 // NewTarget reads an absolute http or https URL. Nothing is looked up yet.
 func NewTarget(text string, r Resolver) (*Target, error) {
-	t := &Target{resolver: r}
+	t := &Target{text: text, resolver: r}
 	u, err := url.Parse(text)
 	if err == nil && !isASCII(u.Hostname()) {
 		t.ascii, err = idna.Lookup.ToASCII(u.Hostname())
@@ -142,6 +144,18 @@ func (t *Target) ASCIIHost() string { return t.ascii }
 
 // Host is the host in its normal form.
 func (t *Target) Host() host.Host { return t.url.Host }
+
+// Origin is scheme, host and port.
+func (t *Target) Origin() string { return t.url.Scheme + "://" + t.url.Host.String() }
+
+// Place is what is requested without its query: origin and path.
+func (t *Target) Place() string { return t.Origin() + t.request.EscapedPath() }
+
+// Bare reports whether the URL as written says no more than its origin.
+func (t *Target) Bare() bool {
+	u := t.request
+	return (u.Path == "" || u.Path == "/") && u.RawQuery == "" && !u.ForceQuery && !t.url.User && !strings.Contains(t.text, "#")
+}
 
 // URL is what is requested: as it was written, but for the host's form, user information
 // and the fragment.

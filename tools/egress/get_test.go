@@ -26,7 +26,7 @@ func get(t *testing.T, url string, s egress.Settings) (egress.Response, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return egress.Get(t.Context(), target, s)
+	return egress.Get(t.Context(), target, s, nil)
 }
 
 // named is a server's URL with example.com as its host, which its certificate is for.
@@ -164,7 +164,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	if r, err := get(t, s.URL+"/bomb", private); err != nil || len(r.Body) != 256<<10 || !r.Truncated {
 		t.Errorf("%d bytes, %v", len(r.Body), err)
 	}
-	for path, want := range map[string]string{"/header": "exceeded", "/cut": "read the answer: unexpected EOF"} {
+	for path, want := range map[string]string{"/header": "exceeded", "/cut": "read the answer, which has status 200: unexpected EOF"} {
 		if _, err := get(t, s.URL+path, private); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", path, err)
 		}
