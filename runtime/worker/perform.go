@@ -267,7 +267,7 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), Settings: settings,
 		Emit:     a.emit,
 		Artifact: a.findArtifact,
-		Denied:   a.denied(),
+		Denied:   a.denied(), DeniedURL: a.deniedURL(c.Name),
 
 		EditConfig: a.editConfig(c),
 	}
