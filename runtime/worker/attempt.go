@@ -18,6 +18,7 @@ import (
 	"hecate/runtime/model"
 	"hecate/runtime/permissions"
 	"hecate/tools"
+	"hecate/tools/terminal"
 )
 
 // attempt is one worker's hold on one run. Everything in it but the log is a cache.
@@ -75,6 +76,9 @@ func (a *attempt) execute(ctx context.Context) (err error) {
 }
 
 func (a *attempt) close() {
+	if a.s.Status != run.StatusAwaitingApproval {
+		terminal.Gone(a.t.terminals.Close(a.s.ID)) // of what ended well they are closed already
+	}
 	a.unlock(context.Background())
 	a.unclaim()
 	a.Progress.drop(a.s.ID)
@@ -150,6 +154,7 @@ func (a *attempt) handBack(ctx context.Context) error {
 	if a.s.InFlight != nil {
 		a.stage(run.ModelCallAbandoned{ModelCallIndex: a.s.InFlight.Index, StepID: a.s.InFlight.StepID, Reason: "the server stopped while the model call was under way"})
 	}
+	a.stage(a.endTerminals()...)
 	a.stage(run.Queued{Kind: run.Orchestrator, Route: a.s.Route, Resume: true})
 	return a.flushOrMoveOn(ctx)
 }
@@ -181,7 +186,7 @@ func (a *attempt) fold(ctx context.Context, id string) error {
 
 // rules are what decisions are made under at this moment.
 func (a *attempt) rules() run.Rules {
-	r := run.Rules{Posture: a.posture(), Repeat: pendingRepeat}
+	r := run.Rules{Posture: a.posture(), Repeat: a.pendingRepeat}
 	r.Facts = func(c run.ToolCall) permission.Call { return a.call(c, r.Posture) }
 	if r.Posture.Config.Repetition.On(a.s.Spec.Posture == permission.PostureLevels) {
 		limits := r.Posture.Config.Repetition.Effective()
@@ -259,7 +264,7 @@ func (a *attempt) facts(p prepared, at tools.Place) (f permission.Facts) {
 
 // place is where calls act; not known before the workspace is open.
 func (a *attempt) place() tools.Place {
-	return tools.Place{Root: a.root, Path: a.s.WorkspacePath}
+	return tools.Place{Root: a.root, Path: a.s.WorkspacePath, Terminals: a.terminals()}
 }
 
 // prepare reads a call's arguments once. Ids are unique within one answer only, so
@@ -441,6 +446,7 @@ func (a *attempt) wrapUp(ctx context.Context) error {
 	if err := a.fold(ctx, a.s.ID); err != nil {
 		return err
 	}
+	a.stage(a.endTerminals()...)
 	a.stage(a.gitSummary(ctx)...)
 	return a.flushOrMoveOn(ctx)
 }

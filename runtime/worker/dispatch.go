@@ -49,7 +49,8 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	if !a.t.lease.Valid() {
 		return tools.ErrLeaseLost // the intent stands; whoever has the run next reports it as unknown
 	}
-	r := safely(ctx, p.Prepared, env)
+	r := a.handle(ctx, e.Call, p, env)
+	a.leaveLocks(intent.StepID)
 	delete(a.ready, e.Call.ID)
 	a.stage(r.Facts...)
 	settled := settlement(intent, r)

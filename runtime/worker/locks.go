@@ -69,10 +69,14 @@ func (a *attempt) unlock(ctx context.Context) {
 	if a.locks.call == "" || !a.t.lease.Valid() {
 		return
 	}
+	a.drop(ctx, eventstore.Holder{Run: a.s.ID, Call: a.locks.step})
+	a.locks = locks{}
+}
+
+func (p *Pool) drop(ctx context.Context, h eventstore.Holder) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseMax)
 	defer stop()
-	if err := a.Store.DropLocks(ctx, eventstore.Holder{Run: a.s.ID, Call: a.locks.step}); err != nil {
-		a.Log.Warn("give execution locks back", "run_id", a.s.ID, "error", err)
+	if err := p.Store.DropLocks(ctx, h); err != nil {
+		p.Log.Warn("give execution locks back", "run_id", h.Run, "error", err)
 	}
-	a.locks = locks{}
 }

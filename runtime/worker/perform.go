@@ -62,10 +62,12 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 	case run.SettleUnknown:
 		return a.settleUnknown(ctx, e.Intent)
 	case run.Answer:
+		a.stage(a.endTerminals()...)
 		a.stage(a.gitSummary(ctx)...)
 		a.stage(a.s.Conclude(e.Batch)...)
 		return a.flush(ctx)
 	case run.Finish:
+		a.stage(a.endTerminals()...)
 		a.stage(a.gitSummary(ctx)...)
 		a.stage(run.Finished{FinalStatus: run.StatusCompleted, ModelCallCount: a.s.CallsDone})
 		return a.flush(ctx)
@@ -76,6 +78,7 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 }
 
 func (a *attempt) fail(ctx context.Context, e run.Fail) error {
+	a.stage(a.endTerminals()...)
 	a.stage(a.gitSummary(ctx)...)
 	a.stage(a.s.Failing(e)...)
 	return a.flush(ctx)
@@ -268,6 +271,8 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 		Emit:     a.emit,
 		Artifact: a.findArtifact,
 		Denied:   a.denied(), DeniedURL: a.deniedURL(c.Name),
+
+		Terminals: a.terminals(), Opened: a.opened,
 
 		EditConfig: a.editConfig(c),
 	}

@@ -174,6 +174,7 @@ func (p *Pool) serve(ctx context.Context) error {
 		return err
 	}
 	defer p.end(t)
+	defer t.shut()
 	var head int64
 	err = p.insist(ctx, "take runs back", func() (err error) {
 		if head, err = p.Store.Head(ctx); err != nil {
@@ -191,7 +192,7 @@ func (p *Pool) serve(ctx context.Context) error {
 	go p.overlook(taking, t, stop, halt)
 
 	g, gctx := errgroup.WithContext(taking)
-	g.Go(func() error { return p.follow(gctx, head) })
+	g.Go(func() error { return p.follow(gctx, t, head) })
 	g.Go(func() error { return p.sweep(gctx) })
 	g.Go(func() error { return p.reconcile(gctx) })
 	for range max(1, p.Workers) {
@@ -213,6 +214,7 @@ func (p *Pool) overlook(taking context.Context, t *tenure, stop, halt context.Ca
 	select {
 	case <-t.lease.Done():
 	case <-taking.Done():
+		p.fence(t)
 		select {
 		case <-t.lease.Done():
 		case <-t.ended:

@@ -16,6 +16,7 @@ import (
 type holder struct {
 	cancel context.CancelCauseFunc // nil while queued
 	again  bool                    // queued once more while active
+	ended  bool                    // the run was ended while active
 }
 
 // offerPage is how many open runs one read asks for.
@@ -84,7 +85,7 @@ func (p *Pool) reconcile(ctx context.Context) error {
 const followPage = 512
 
 // follow watches the log for runs that became ready and for runs that ended.
-func (p *Pool) follow(ctx context.Context, after int64) error {
+func (p *Pool) follow(ctx context.Context, t *tenure, after int64) error {
 	for {
 		err := p.insist(ctx, "follow the log", func() error {
 			if err := p.Store.Wait(ctx, after); err != nil {
@@ -92,7 +93,7 @@ func (p *Pool) follow(ctx context.Context, after int64) error {
 			}
 			recs, err := p.Store.ReadAll(ctx, after, followPage)
 			for _, r := range recs {
-				p.see(r)
+				p.see(t, r)
 				after = r.Position
 			}
 			return err
@@ -103,12 +104,14 @@ func (p *Pool) follow(ctx context.Context, after int64) error {
 	}
 }
 
-func (p *Pool) see(r eventstore.Record) {
+func (p *Pool) see(t *tenure, r eventstore.Record) {
 	switch r.Type {
 	case "run.queued":
 		p.offer(r.Stream)
 	case "run.cancelled":
-		p.stop(strings.TrimPrefix(r.Stream, "run-"))
+		p.stop(t, strings.TrimPrefix(r.Stream, "run-"))
+	case "run.claimed":
+		t.leave(strings.TrimPrefix(r.Stream, "run-"), r)
 	case "task.deleted":
 		select {
 		case p.deleted <- strings.TrimPrefix(r.Stream, "task-"):
@@ -154,14 +157,18 @@ func (p *Pool) signal() {
 	}
 }
 
-// stop ends the attempt of a run that was ended in the log.
-func (p *Pool) stop(id string) {
+// stop ends the attempt of a run that was ended in the log, and what it has left running.
+func (p *Pool) stop(t *tenure, id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.elsewhere, id)
 	if h := p.state[id]; h != nil && h.cancel != nil {
+		h.ended = true
 		h.cancel(tools.ErrRunEnded)
+		t.terminals.Kill(id) // the attempt records what they wrote, and forgets them
+		return
 	}
+	t.terminals.Close(id)
 }
 
 // work executes one run after the other until ctx ends. What is done for them goes on
@@ -172,7 +179,7 @@ func (p *Pool) work(ctx, acting context.Context, t *tenure) error {
 		if err != nil {
 			return err
 		}
-		p.release(ctx, a.s.ID, a.execute(runCtx))
+		p.release(ctx, t, a.s.ID, a.execute(runCtx))
 	}
 }
 
@@ -199,7 +206,7 @@ func (p *Pool) next(ctx, acting context.Context, t *tenure) (*attempt, context.C
 			p.putBack(id)
 			pause(ctx, busyWait)
 		case a == nil:
-			p.release(ctx, id, err)
+			p.release(ctx, t, id, err)
 		default:
 			return a, runCtx, nil
 		}
@@ -246,7 +253,7 @@ func (p *Pool) putBack(id string) {
 
 // release ends an attempt. If it broke, or the run was asked for meanwhile, the run is
 // queued again.
-func (p *Pool) release(ctx context.Context, id string, err error) {
+func (p *Pool) release(ctx context.Context, t *tenure, id string, err error) {
 	if err != nil && ctx.Err() == nil {
 		p.Log.Error("execute run", "run_id", id, "error", err)
 	}
@@ -260,6 +267,9 @@ func (p *Pool) release(ctx context.Context, id string, err error) {
 	}
 	again := h.again
 	p.mu.Unlock()
+	if h.ended {
+		t.terminals.Close(id) // of a run that had just been parked
+	}
 	switch {
 	case err != nil:
 		p.offerLater(ctx, id, retryAfter)

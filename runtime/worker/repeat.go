@@ -18,8 +18,8 @@ import (
 )
 
 // pendingRepeat is how the repetition guard knows a call that has not been made.
-func pendingRepeat(c run.ToolCall) run.Repeat {
-	return run.Repeat{Kind: repetition.KindOf(c.Name, false), Call: digest(c.Name, c.Arguments.String())}
+func (a *attempt) pendingRepeat(c run.ToolCall) run.Repeat {
+	return run.Repeat{Kind: repetition.KindOf(c.Name, a.polls(c)), Call: digest(c.Name, c.Arguments.String())}
 }
 
 // repeated is how a call that has an outcome looks to the repetition guard; nil where
@@ -28,7 +28,7 @@ func (a *attempt) repeated(c run.ToolCall, result string) *run.Repeat {
 	if !a.watched {
 		return nil
 	}
-	r := pendingRepeat(c)
+	r := a.pendingRepeat(c)
 	r.Result = digest(result)
 	if r.Kind == repetition.Command {
 		r.Content = a.changedContent()

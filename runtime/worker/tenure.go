@@ -9,14 +9,17 @@ import (
 	"hecate/domain/ident"
 	"hecate/eventstore"
 	"hecate/tools/process"
+	"hecate/tools/terminal"
 )
 
 // tenure is the time for which this process holds its place among the workers of the
 // log. A place that was lost is never taken again: the next tenure has another name.
 type tenure struct {
-	instance string
-	lease    *process.Lease // what is done for runs is done under it
-	ended    chan struct{}  // closed when nothing is done for runs any more
+	instance  string
+	lease     *process.Lease     // what is done for runs is done under it
+	terminals *terminal.Registry // what runs have left running; ends with the tenure
+	kept      sync.WaitGroup     // execution locks that terminals hold
+	ended     chan struct{}      // closed when nothing is done for runs any more
 
 	rest context.CancelFunc // stops the heart
 	beat sync.WaitGroup
@@ -30,7 +33,7 @@ func margin(ttl time.Duration) time.Duration { return min(ttl/5, 3*time.Second) 
 const forever = 100 * 365 * 24 * time.Hour
 
 func (p *Pool) begin(ctx context.Context) (*tenure, error) {
-	t := &tenure{instance: ident.New("instance"), lease: process.NewLease(), ended: make(chan struct{})}
+	t := &tenure{instance: ident.New("instance"), lease: process.NewLease(), terminals: terminal.NewRegistry(), ended: make(chan struct{})}
 	p.mu.Lock()
 	p.instances[t.instance] = true
 	p.mu.Unlock()

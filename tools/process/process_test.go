@@ -41,6 +41,12 @@ func serve(dir string) {
 		_, err := os.Stdout.Write(data)
 		return err
 	}
+	if os.Getenv("HECATE_TEST_SESSION") != "" {
+		if s, err := process.Start(c); err == nil {
+			<-s.Done()
+		}
+		return
+	}
 	if r := process.Run(context.Background(), c); limited {
 		fmt.Println(r.Err)
 	}

@@ -59,9 +59,7 @@ func Start(c Command) (*Session, error) {
 // ended or closed its input the error wraps os.ErrClosed. One write at a
 // time; the caller sees to that.
 func (s *Session) Write(ctx context.Context, data []byte, most time.Duration) (n int, err error) {
-	if err := s.input.SetWriteDeadline(time.Now().Add(most)); err != nil {
-		return 0, plain(err)
-	}
+	_ = s.input.SetWriteDeadline(time.Now().Add(most)) // of a closed file it fails, as the write does
 	unwatch := context.AfterFunc(ctx, func() { _ = s.input.SetWriteDeadline(time.Now()) })
 	defer unwatch()
 	n, err = s.input.Write(data)
@@ -70,7 +68,7 @@ func (s *Session) Write(ctx context.Context, data []byte, most time.Duration) (n
 		return n, ctx.Err()
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return n, ErrNotRead
-	case errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, syscall.EPIPE), errors.Is(err, os.ErrClosed):
 		return n, os.ErrClosed
 	case err != nil:
 		return n, plain(err)

@@ -50,6 +50,13 @@ func (r *Registry) Fence() {
 	r.fenced = true
 }
 
+// Has reports whether a run has terminals, ended ones included.
+func (r *Registry) Has(run string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.runs[run] != nil
+}
+
 // Runs lists the runs that have terminals.
 func (r *Registry) Runs() []string {
 	r.mu.Lock()
@@ -59,6 +66,17 @@ func (r *Registry) Runs() []string {
 		out = append(out, id)
 	}
 	return out
+}
+
+// Kill ends all processes of a run, whose terminals can still be looked at. It does not wait.
+func (r *Registry) Kill(run string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if h := r.runs[run]; h != nil {
+		for _, t := range h.list {
+			t.Kill()
+		}
+	}
 }
 
 // Close ends all processes of a run and forgets its terminals, which it returns, ended
