@@ -24,7 +24,7 @@ type PostEvent struct {
 // ownNamespaces are the first parts of the runtime's own event types. A caller
 // may not speak in the runtime's name.
 var ownNamespaces = []string{
-	"run", "task", "model", "assistant", "tool", "approval", "policy", "gap", "conversation", "artifact",
+	"run", "task", "workspace", "model", "assistant", "tool", "approval", "policy", "gap", "conversation", "artifact",
 	"cost", "error", "chat", "preset", "schedule", "project", "provider", "grants", "permission", "repetition", "audit", "system",
 }
 
