@@ -1,0 +1,189 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"hecate/tools/process"
+)
+
+// gitTimeMax bounds one git command.
+const gitTimeMax = 60 * time.Second
+
+// Store is a bare git repository outside of every workspace. Its objects are all loose,
+// so that they can be read and written here. One process uses a store at a time; in it,
+// all methods may be called at once.
+type Store struct {
+	dir     string
+	using   sync.RWMutex       // held for writing while objects are dropped
+	landing sync.Mutex         // one landing at a time
+	probe   func(point string) // tests stop a landing with it
+}
+
+// Open opens the store in gitDir, which must not lie in a workspace, and makes it with
+// mode 0700 if it is missing. It needs git 2.29 or later.
+func Open(ctx context.Context, gitDir string) (*Store, error) {
+	dir, err := filepath.Abs(gitDir)
+	if err != nil {
+		return nil, fmt.Errorf("open snapshot store: %w", err)
+	}
+	s := &Store{dir: dir}
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+		err = create(ctx, dir)
+		if err != nil {
+			return nil, fmt.Errorf("make snapshot store in %s: %w", dir, err)
+		}
+	} else if err != nil {
+		return nil, fmt.Errorf("open snapshot store: %w", err)
+	}
+	for _, sub := range []string{"objects", "index", "journal", filepath.Join("refs", "snapshots"), filepath.Join("refs", "last")} {
+		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
+			return nil, fmt.Errorf("open snapshot store: %w", err)
+		}
+	}
+	return s, nil
+}
+
+// create makes an empty repository beside dir and moves it there, so that a store is
+// there whole or not at all.
+func create(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	temp, err := os.MkdirTemp(filepath.Dir(dir), ".snapshots-") // mode 0700
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	// SHA-256: who writes the files could bring two of one SHA-1.
+	made := &Store{dir: temp}
+	if _, err := made.git(ctx, "init", "--quiet", "--bare", "--object-format=sha256", "--template=", temp); err != nil {
+		return err
+	}
+	err = os.Rename(temp, dir)
+	if _, found := os.Stat(filepath.Join(dir, "HEAD")); err != nil && found == nil {
+		return nil // somebody else was first
+	}
+	return err
+}
+
+// git runs one git command in the store. Its environment and settings hold nothing of
+// the server's, the user's or the machine's.
+func (s *Store) git(ctx context.Context, args ...string) ([]byte, error) {
+	ctx, stop := context.WithTimeout(ctx, gitTimeMax)
+	defer stop()
+	cmd := exec.CommandContext(ctx, "git", append([]string{
+		"--no-pager", "--literal-pathspecs", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false",
+		"-c", "core.attributesFile=/dev/null", "-c", "core.quotePath=false", "-c", "gc.auto=0", "-c", "safe.directory=*",
+	}, args...)...)
+	cmd.Dir = s.dir
+	cmd.Env = append(process.Environ(), "GIT_DIR="+s.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
+		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
+	cmd.WaitDelay = time.Second
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	if err := cmd.Run(); err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
+		}
+		return out.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+	}
+	return out.Bytes(), nil
+}
+
+// Keep keeps snapshots from being dropped by Prune. To keep one again changes nothing.
+func (s *Store) Keep(ctx context.Context, trees ...Tree) error {
+	s.using.RLock()
+	defer s.using.RUnlock()
+	for _, t := range trees {
+		id, err := parseID(string(t))
+		if err == nil {
+			_, err = s.readTree(id)
+		}
+		if err == nil {
+			err = s.setRef(ctx, filepath.Join("refs", "snapshots", string(t)), id)
+		}
+		if err != nil {
+			return fmt.Errorf("keep snapshot %q: %w", t, err)
+		}
+	}
+	return nil
+}
+
+// Release lets Prune drop snapshots that were kept. One that was not is no error.
+func (s *Store) Release(trees ...Tree) error {
+	for _, t := range trees {
+		if _, err := parseID(string(t)); err != nil {
+			return fmt.Errorf("release snapshot %q: %w", t, err)
+		}
+		if err := os.Remove(filepath.Join(s.dir, "refs", "snapshots", string(t))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("release snapshot: %w", err)
+		}
+	}
+	return nil
+}
+
+// Prune drops every snapshot that is not kept, except the last one of each directory,
+// which makes the next one cheap. It waits for what is under way.
+func (s *Store) Prune(ctx context.Context) error {
+	s.using.Lock()
+	defer s.using.Unlock()
+	if _, err := s.git(ctx, "prune", "--expire=now"); err != nil {
+		return fmt.Errorf("prune snapshots: %w", err)
+	}
+	return nil
+}
+
+// Forget drops what the store remembers of a directory that is gone: its index, and the
+// hold on its last snapshot.
+func (s *Store) Forget(root string) error {
+	s.using.RLock()
+	defer s.using.RUnlock()
+	for _, ignored := range []bool{false, true} {
+		key := keyOf(realPath(root), ignored)
+		for _, name := range []string{filepath.Join("index", key), filepath.Join("refs", "last", key)} {
+			if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("forget %s: %w", root, err)
+			}
+		}
+	}
+	return nil
+}
+
+// setRef points a ref of the store at an object, in one step.
+func (s *Store) setRef(ctx context.Context, name string, id oid) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.replace(name, []byte(id.String()+"\n"))
+}
+
+// replace writes a file of the store so that it is there whole, also after a power cut.
+func (s *Store) replace(name string, data []byte) error {
+	f, err := os.CreateTemp(s.dir, "tmp-")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is gone if it was moved
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), filepath.Join(s.dir, name))
+}
+
+// probing lets a test look in, or stop, at a point of a landing.
+func (s *Store) probing(point string) {
+	if s.probe != nil {
+		s.probe(point)
+	}
+}

@@ -1,0 +1,194 @@
+package snapshot
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"hecate/tools/rootfs"
+)
+
+// content is what stands at a path, as far as a landing is concerned; the zero value
+// is nothing.
+type content struct {
+	Mode uint32 // ModeFile, ModeExec, ModeLink, or modeDir, which has no ID
+	ID   oid
+}
+
+// errOther is said of what is neither file nor directory nor link.
+var errOther = errors.New("is no file, directory or link")
+
+// blocked is an error about a parent that is no directory.
+type blocked struct{ at string }
+
+func (b *blocked) Error() string { return fmt.Sprintf("lies below %q, which is no directory", b.at) }
+
+// target looks at the directory that is landed on.
+type target struct {
+	root *os.Root
+	dirs map[string]*os.Root // open directories; nil: there is none
+	// names are the names in each directory by what they fold to, as they will be.
+	names map[string]map[string]string
+}
+
+func newTarget(root *os.Root) *target {
+	return &target{root: root, dirs: map[string]*os.Root{".": root}, names: map[string]map[string]string{}}
+}
+
+func (t *target) close() {
+	for _, d := range t.dirs {
+		if d != nil && d != t.root {
+			d.Close()
+		}
+	}
+}
+
+// dir opens a directory step by step and never through a link; nil if it is missing.
+func (t *target) dir(rel string) (*os.Root, error) {
+	if d, ok := t.dirs[rel]; ok {
+		return d, nil
+	}
+	parent, err := t.dir(path.Dir(rel))
+	if err != nil || parent == nil {
+		return nil, err
+	}
+	d, err := enter(parent, rel)
+	if err == nil {
+		t.dirs[rel] = d
+	}
+	return d, err
+}
+
+// enter opens a directory in an open one; nil if it is missing.
+func enter(parent *os.Root, rel string) (*os.Root, error) {
+	info, err := parent.Lstat(path.Base(rel))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case !info.IsDir():
+		return nil, &blocked{rel}
+	}
+	return openDir(parent, path.Base(rel), info)
+}
+
+// at returns what stands at a path.
+func (t *target) at(rel string) (content, fs.FileInfo, error) {
+	d, err := t.dir(path.Dir(rel))
+	if err != nil || d == nil {
+		return content{}, nil, err
+	}
+	return contentOf(d, path.Base(rel))
+}
+
+// contentOf reads what stands at a name in a directory.
+func contentOf(d *os.Root, name string) (content, fs.FileInfo, error) {
+	info, err := d.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return content{}, nil, nil
+	case err != nil:
+		return content{}, nil, err
+	case info.IsDir():
+		return content{Mode: modeDir}, info, nil
+	case info.Mode()&fs.ModeSymlink != 0:
+		link, err := d.Readlink(name)
+		return content{ModeLink, idOf(kindBlob, []byte(link))}, info, err
+	case !info.Mode().IsRegular():
+		return content{}, info, errOther
+	}
+	f, err := openFile(d, name, info)
+	if err != nil {
+		return content{}, info, err
+	}
+	defer f.Close()
+	h := newHash(kindBlob, info.Size())
+	n, err := io.Copy(h, io.LimitReader(f, info.Size()+1))
+	if err == nil && n != info.Size() {
+		err = errMoved
+	}
+	return content{modeOf(info), oid(h.Sum(nil))}, info, err
+}
+
+// readText reads a file of at most limit bytes.
+func (t *target) readText(rel string, limit int64) ([]byte, error) {
+	d, err := t.dir(path.Dir(rel))
+	if err != nil || d == nil {
+		return nil, errors.Join(err, errMoved)
+	}
+	f, err := rootfs.Load(d, path.Base(rel), limit)
+	return f.Data, err
+}
+
+// fold returns the one form of all names that differ in case only.
+func fold(name string) string {
+	var b strings.Builder
+	for len(name) > 0 {
+		r, n := utf8.DecodeRuneInString(name)
+		if r == utf8.RuneError && n == 1 {
+			b.WriteByte(name[0])
+		} else {
+			least := r
+			for o := unicode.SimpleFold(r); o != r; o = unicode.SimpleFold(o) {
+				least = min(least, o)
+			}
+			b.WriteRune(least)
+		}
+		name = name[n:]
+	}
+	return b.String()
+}
+
+// list returns the names in a directory, which may be missing.
+func (t *target) list(dir string) (map[string]string, error) {
+	if names, ok := t.names[dir]; ok {
+		return names, nil
+	}
+	names := map[string]string{}
+	d, err := t.dir(dir)
+	if b := new(blocked); errors.As(err, &b) {
+		err, d = nil, nil
+	}
+	if err == nil && d != nil {
+		var found []string
+		found, err = readNames(d)
+		for _, n := range found {
+			names[fold(n)] = n
+		}
+	}
+	t.names[dir] = names
+	return names, err
+}
+
+// appear notes that a path will be there. It returns another path that would be the same
+// one on a file system that does not tell cases apart, or "".
+func (t *target) appear(rel string) (string, error) {
+	for ; rel != "."; rel = path.Dir(rel) {
+		names, err := t.list(path.Dir(rel))
+		if err != nil {
+			return "", err
+		}
+		base := path.Base(rel)
+		if other, ok := names[fold(base)]; ok && other != base {
+			return path.Join(path.Dir(rel), other), nil
+		}
+		names[fold(base)] = base
+	}
+	return "", nil
+}
+
+// vanish notes that a path will not be there.
+func (t *target) vanish(rel string) error {
+	names, err := t.list(path.Dir(rel))
+	if f := fold(path.Base(rel)); err == nil && names[f] == path.Base(rel) {
+		delete(names, f)
+	}
+	return err
+}
