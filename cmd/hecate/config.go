@@ -66,6 +66,14 @@ type config struct {
 	HTTPMaxBytes         int64         `env:"HECATE_TASK_HTTP_MAX_RESPONSE_BYTES" envDefault:"262144"`
 	HTTPAllowPrivateIPs  bool          `env:"HECATE_TASK_HTTP_ALLOW_PRIVATE_IPS"`
 	HTTPAllowedHosts     []string      `env:"HECATE_TASK_HTTP_ALLOWED_HOSTS"`
+	SearchProvider       string        `env:"HECATE_TASK_WEB_SEARCH_PROVIDER"` // brave, tavily or exa; unset: no web_search
+	SearchKey            string        `env:"HECATE_TASK_WEB_SEARCH_API_KEY"`  // or the provider's own variable, see searchKeys
+	SearchEndpoint       string        `env:"HECATE_TASK_WEB_SEARCH_ENDPOINT"`
+	SearchTimeout        time.Duration `env:"HECATE_TASK_WEB_SEARCH_TIMEOUT" envDefault:"15s"`
+	SearchResultsMax     int           `env:"HECATE_TASK_WEB_SEARCH_MAX_RESULTS" envDefault:"5"` // of one search, at most 20
+	SearchSafe           string        `env:"HECATE_TASK_WEB_SEARCH_SAFE_SEARCH" envDefault:"moderate"`
+	SearchCountry        string        `env:"HECATE_TASK_WEB_SEARCH_COUNTRY"`
+	SearchLanguage       string        `env:"HECATE_TASK_WEB_SEARCH_SEARCH_LANG"`
 	TempDir              string        `env:"TMPDIR" envDefault:"/tmp"`
 	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"`         // auto: the wrapper that works here; none: no wrapper
 	Levels               string        `env:"HECATE_TASK_LEVELS_POSTURE" envDefault:"allow"` // forbid: no task may ask by levels
@@ -175,6 +183,7 @@ func (c *config) check() []error {
 		add("HECATE_OPERATOR_TOKEN_REQUIRED is %q: use auto, always or never", c.OperatorProof)
 	}
 	c.checkHTTP(add)
+	c.checkSearch(add)
 	if c.Sandbox != "auto" && c.Sandbox != "none" {
 		add("HECATE_TASK_SANDBOX is %q: use auto or none", c.Sandbox)
 	}

@@ -33,7 +33,6 @@ import (
 	"hecate/runtime/worker"
 	"hecate/runtime/workspace"
 	"hecate/tools"
-	"hecate/tools/builtin"
 	"hecate/tools/egress"
 	"hecate/tools/sandbox"
 )
@@ -160,7 +159,7 @@ func (n *node) open(ctx context.Context) error {
 // workerConfig is what the pool of workers is made of.
 func (n *node) workerConfig(executor *commands.Executor, p providerSettings, settings tools.Settings, hostID string) worker.Config {
 	c := worker.Config{
-		Executor: executor, Store: n.stores.log, Router: p.set, Tools: append(builtin.All(), builtin.Direct()...), Settings: settings,
+		Executor: executor, Store: n.stores.log, Router: p.set, Tools: n.config.offered(), Settings: settings,
 		Workspaces: workspace.NewManager(n.config.TempDir, settings.Hidden...), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
 		Workers: n.config.Workers, ClaimsMax: n.config.RunsMax, NodeID: hostID, Log: n.log,
 		Retry: p.retry.After, Prices: p.prices, Reserve: n.config.CostReservation, OutputMax: n.config.OutputTokensMax,
