@@ -24,7 +24,7 @@ import (
 const server = `(setsid sh -c 'trap "" TERM HUP INT; echo $$ >>pids; sleep 300' &)
 until [ -s pids ]; do sleep 0.01; done
 echo $$ >>pids; echo ready
-while read l; do echo "got $l"; [ "$l" = end ] && exit 3; done
+while read l; do echo "got $l"; echo "$l" >>got; [ "$l" = end ] && exit 3; done
 `
 
 var idInText = regexp.MustCompile(`terminal_id=(terminal_\w+)`)
@@ -81,6 +81,11 @@ func (n *node) pids() (out []string) {
 	return out
 }
 
+func (n *node) there(name string) bool {
+	_, err := os.Stat(filepath.Join(n.source, name))
+	return err == nil
+}
+
 // living reports whether a process is there and no zombie.
 func living(pid string) bool {
 	b, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -117,6 +122,7 @@ func TestATerminalLivesAsLongAsItsRun(t *testing.T) {
 	g.tools = append(g.tools, tool("look", func(context.Context, *tools.Env) tools.Result {
 		pids = g.pids()
 		allLive(t, pids)
+		eventually(t, "the answer", func() bool { return g.there("got") })
 		return ok("seen")
 	}))
 	r := g.start(plainly())
