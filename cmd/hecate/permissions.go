@@ -34,11 +34,17 @@ func userConfigDir(environ map[string]string) string {
 
 // permissionsCommand is "hecate permissions".
 type permissionsCommand struct {
-	Explain permissionsExplain `cmd:"" help:"Show what would become of a tool call, and why."`
+	Explain permissionsExplain `cmd:"" help:"Show what would become of a tool call, or what became of those of a run, and why."`
+	List    permissionsList    `cmd:"" help:"List what is allowed and forbidden here."`
+	Revoke  permissionsRevoke  `cmd:"" help:"Take an entry out of a permission file, or end what was given for a session."`
+	Accept  permissionsAccept  `cmd:"" help:"Accept the project's permission file, so that its grants count."`
 }
 
 // permissionsExplain is "hecate permissions explain".
 type permissionsExplain struct {
+	serverFlags
+	Past   string   `name:"run" placeholder:"RUN" help:"Explain the calls of a run, or of a task's latest run, from the log."`
+	Call   string   `placeholder:"ID" help:"Of those only the ones with this id, or a beginning of it."`
 	Levels bool     `help:"Decide by levels instead of by the server's policies."`
 	JSON   bool     `name:"json" help:"Print JSON."`
 	JSONL  bool     `name:"jsonl" help:"Decide the cases on standard input, one JSON object a line; what they give counts, no file is read."`
@@ -49,18 +55,26 @@ type permissionsExplain struct {
 // Help is the long help of the command.
 func (permissionsExplain) Help() string {
 	return `It reads the permission files that are in force in this directory: your own config.toml, and
-.hecate/config.toml of the project. Nothing is run. Options come before the tool.
+.hecate/config.toml of the project. Nothing is run. Options come before the tool. With --run it tells
+from the log what was decided about calls, by which rule, and who answered.
 
 Examples:
 
     hecate permissions explain exec npm install
     hecate permissions explain shell "git push --force"
-    hecate permissions explain --levels edit go.mod`
+    hecate permissions explain --levels edit go.mod
+    hecate permissions explain --run run_5d20… --call call_2`
 }
 
 // Run does the command.
 func (c permissionsExplain) Run(a *app) error {
 	switch {
+	case c.Past != "" && (c.JSONL || c.Tool != ""):
+		return usage(errPastAndCall)
+	case c.Past != "":
+		return c.explainPast(a)
+	case c.Call != "":
+		return usage(errors.New("--call needs --run"))
 	case c.JSONL && c.Tool == "":
 		return explainCases(a.in, a.out)
 	case c.JSONL:
