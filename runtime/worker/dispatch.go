@@ -36,7 +36,6 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	if len(e.Locks) > 0 && !a.locks.are(e) {
 		return a.lock(ctx, e)
 	}
-	defer a.unlock(ctx)
 	intent := a.intend(e, p)
 	env := a.env(e.Call, intent.StepID)
 	a.stage(intent)
@@ -58,6 +57,9 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	a.stage(settled)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if a.locks.call != "" {
+		return a.flush(ctx) // the locks go afterwards: who has them next stands later in the log
 	}
 	return nil
 }
