@@ -29,7 +29,7 @@ type account struct {
 	provider, model   string // of the last call that was begun
 
 	checker, checkerModel string // of the last check that was begun
-	dirty             bool
+	dirty                 bool
 }
 
 type sum struct {
