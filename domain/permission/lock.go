@@ -34,9 +34,12 @@ const listLocks = "locks"
 // LocksFor returns the names of all locks that a call must hold, sorted and each once.
 // A lock is about a call when one of its patterns covers it, as in a list that
 // approves: the reach that a deny has would make calls wait that have nothing to do
-// with each other.
+// with each other. Ending a job takes none: it would wait for what the job holds.
 // Source: permission text, "Permissions" and "The prompt".
 func (c Config) LocksFor(tool string, f Facts) []string {
+	if pattern.Canonical(tool) == "job_kill" {
+		return nil
+	}
 	var names []string
 	for _, l := range c.Locks {
 		if slices.ContainsFunc(l.Patterns, func(p pattern.Pattern) bool { return p.Covers(tool, f) }) {

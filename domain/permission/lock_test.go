@@ -15,7 +15,7 @@ func lockText(name string, patterns ...string) permission.LockText {
 func TestLocksFor(t *testing.T) {
 	config, problems := permission.Load(
 		permission.Source{Layer: permission.LayerProject, Locks: []permission.LockText{
-			lockText("build-output", "exec(make) args(*)", "shell(make)"), lockText("a", "edit(src/*)"), lockText("fetch", "web_fetch"),
+			lockText("build-output", "exec(make) args(*)", "shell(make)"), lockText("a", "edit(src/*)"), lockText("fetch", "web_fetch"), lockText("jobs", "job_kill", "background"),
 		}},
 		permission.Source{Layer: permission.LayerUser, Accepted: true, Locks: []permission.LockText{
 			lockText("test-db", "exec(make) args(test *)"), lockText("build-output", "exec(make) args(test *)"),
@@ -38,6 +38,8 @@ func TestLocksFor(t *testing.T) {
 		{"file_edit", permission.Facts{Paths: []permission.Path{{Name: "src/x.go"}}}, "a"},
 		{"create", permission.Facts{Paths: []permission.Path{{Name: "src/x.go"}}}, ""},
 		{"web_fetch", permission.Facts{Principal: "https://docs.rs/"}, "fetch"},
+		{"terminal_open", permission.Facts{Principal: "make"}, "jobs"},
+		{"terminal_kill", permission.Facts{Principal: "terminal_1"}, ""}, // or it would wait for the job that it is to end
 		{"nonsense", permission.Facts{}, ""},
 	} {
 		if got := strings.Join(config.LocksFor(x.tool, x.facts), " "); got != x.want {
