@@ -54,7 +54,7 @@ func (a *attempt) wanted(ctx, stopping context.Context) (bool, error) {
 		return false, nil
 	case !a.places.reach(s.Reach):
 		return false, a.cannotReach(ctx, s)
-	case !a.settled(s.Source):
+	case !a.settled(s.Source), s.Source != nil && a.t.terminals.Has(s.Source.RunID):
 		a.offerLater(stopping, s.ID, drainLook)
 		return false, nil
 	case a.letOthers(stopping, s):

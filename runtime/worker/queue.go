@@ -168,7 +168,7 @@ func (p *Pool) stop(t *tenure, id string) {
 		t.terminals.Kill(id) // the attempt records what they wrote, and forgets them
 		return
 	}
-	t.terminals.Close(id)
+	t.retire(id)
 }
 
 // work executes one run after the other until ctx ends. What is done for them goes on
@@ -268,7 +268,7 @@ func (p *Pool) release(ctx context.Context, t *tenure, id string, err error) {
 	again := h.again
 	p.mu.Unlock()
 	if h.ended {
-		t.terminals.Close(id) // of a run that had just been parked
+		t.retire(id) // of a run that had just been parked
 	}
 	switch {
 	case err != nil:

@@ -18,7 +18,7 @@ type tenure struct {
 	instance  string
 	lease     *process.Lease     // what is done for runs is done under it
 	terminals *terminal.Registry // what runs have left running; ends with the tenure
-	kept      sync.WaitGroup     // execution locks that terminals hold
+	kept      sync.WaitGroup     // terminals that end, and the execution locks that they hold
 	ended     chan struct{}      // closed when nothing is done for runs any more
 
 	rest context.CancelFunc // stops the heart

@@ -31,7 +31,7 @@ func (p *Pool) fence(t *tenure) {
 	defer p.mu.Unlock()
 	for _, id := range t.terminals.Runs() {
 		if h := p.state[id]; h == nil || h.cancel == nil {
-			t.terminals.Close(id)
+			t.terminals.Kill(id)
 		}
 	}
 }
@@ -45,7 +45,17 @@ func (t *tenure) leave(id string, r eventstore.Record) {
 	if c, ok := p.(run.Claimed); err == nil && ok && c.Instance == t.instance {
 		return
 	}
-	t.terminals.Close(id)
+	t.retire(id)
+}
+
+// retire ends what a run that nobody executes here has left running, and forgets it when
+// nothing of it is left: until then the workspace is not free.
+func (t *tenure) retire(id string) {
+	if !t.terminals.Has(id) {
+		return
+	}
+	t.terminals.Kill(id)
+	t.kept.Go(func() { t.terminals.Retire(id) })
 }
 
 // terminals are those of the run.

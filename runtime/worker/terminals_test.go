@@ -24,7 +24,7 @@ import (
 const server = `(setsid sh -c 'trap "" TERM HUP INT; echo $$ >>pids; sleep 300' &)
 until [ -s pids ]; do sleep 0.01; done
 echo $$ >>pids; echo ready
-while read l; do echo "got $l"; echo "$l" >>got; [ "$l" = end ] && exit 3; done
+while read l; do echo "got $l"; [ "$l" = end ] && exit 3; done
 `
 
 var idInText = regexp.MustCompile(`terminal_id=(terminal_\w+)`)
@@ -81,11 +81,6 @@ func (n *node) pids() (out []string) {
 	return out
 }
 
-func (n *node) there(name string) bool {
-	_, err := os.Stat(filepath.Join(n.source, name))
-	return err == nil
-}
-
 // living reports whether a process is there and no zombie.
 func living(pid string) bool {
 	b, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -119,10 +114,11 @@ func TestATerminalLivesAsLongAsItsRun(t *testing.T) {
 	g := newServing(t, opens("a", "sh", "server"), does("b", "terminal_write", "input", "hi\n"),
 		func(string) scripted.Reply { return calls(call("c", "look")) }, does("d", "terminal_read"), says("done"))
 	var pids []string
-	g.tools = append(g.tools, tool("look", func(context.Context, *tools.Env) tools.Result {
+	g.tools = append(g.tools, tool("look", func(_ context.Context, env *tools.Env) tools.Result {
 		pids = g.pids()
 		allLive(t, pids)
-		eventually(t, "the answer", func() bool { return g.there("got") })
+		x, _ := env.Terminals.OpenedBy(payloads[run.DispatchIntended](g.node, env.RunID)[0].StepID)
+		eventually(t, "the answer", func() bool { written, _ := x.Tail(100); return strings.Contains(written, "got hi") })
 		return ok("seen")
 	}))
 	r := g.start(plainly())

@@ -24,7 +24,7 @@ var terminalOpen = tools.New(tools.Spec[terminalOpenIn]{
 	Name: "terminal_open",
 	Summary: "Start a program that keeps running while other calls are made, such as a server, a watcher or a shell, and return its terminal_id. " +
 		"The program is run directly with its arguments and with pipes, not as a terminal device; without a command it is the user's shell, which reads commands that terminal_write writes. " +
-		"It ends with the run at the latest.",
+		"When it exits, and with the run at the latest, everything it started ends too.",
 	Check:  checkTerminalOpen,
 	Input:  terminalOpenIn.input,
 	Line:   terminalOpenLine,

@@ -3,6 +3,7 @@ package terminal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -48,6 +49,22 @@ func (r *Registry) Fence() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fenced = true
+}
+
+// Retire ends all processes of a run, waits until nothing is left of them, and forgets its
+// terminals. It is for runs that open none any more.
+func (r *Registry) Retire(run string) {
+	r.mu.Lock()
+	var all []*Terminal
+	if h := r.runs[run]; h != nil {
+		all = slices.Clone(h.list)
+	}
+	r.mu.Unlock()
+	for _, t := range all {
+		t.Kill()
+	}
+	Gone(all)
+	r.Close(run)
 }
 
 // Has reports whether a run has terminals, ended ones included.

@@ -109,6 +109,16 @@ func TestRunsSeeOnlyTheirOwn(t *testing.T) {
 	}
 }
 
+func TestARetiredRunIsForgottenWhenNothingIsLeft(t *testing.T) {
+	reg := registry(t)
+	x := open(t, reg.Of("run"), spec(t, "x", "cat"))
+	reg.Retire("run")
+	if _, over := x.Result(); !over || reg.Has("run") {
+		t.Errorf("it has ended: %t, something is kept: %t", over, reg.Has("run"))
+	}
+	reg.Retire("run")
+}
+
 func TestARunHasSoManyAndNoMore(t *testing.T) {
 	reg := registry(t)
 	r := reg.Of("run")
