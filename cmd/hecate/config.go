@@ -216,11 +216,18 @@ func (c *config) check() []error {
 	return out
 }
 
+// httpBytesMost is the most that can be read of an answer: as text it may take three times
+// as much, which has to fit into the log.
+const httpBytesMost = 16 << 20
+
 // checkHTTP is about what tools may fetch. A host that equals none would let nothing
 // through and look as if it did.
 func (c *config) checkHTTP(add func(format string, args ...any)) {
 	if c.HTTPTimeout < 0 || c.HTTPMaxBytes < 0 {
 		add("HECATE_TASK_HTTP_TIMEOUT and HECATE_TASK_HTTP_MAX_RESPONSE_BYTES must not be negative")
+	}
+	if c.HTTPMaxBytes > httpBytesMost {
+		add("HECATE_TASK_HTTP_MAX_RESPONSE_BYTES must be at most %d; a result that is larger could not be recorded", httpBytesMost)
 	}
 	c.HTTPAllowedHosts = slices.DeleteFunc(c.HTTPAllowedHosts, func(text string) bool { return strings.TrimSpace(text) == "" })
 	for _, text := range c.HTTPAllowedHosts {

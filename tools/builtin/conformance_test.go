@@ -15,7 +15,7 @@ var examples = map[string]tooltest.Case{
 	"stat":           {Args: args{"path": "."}, Paths: []string{"path"}, Links: true},
 	"blame":          {Args: args{"path": "f", "start_line": 1, "end_line": 2}, Paths: []string{"path"}},
 	"web_fetch":      {Args: args{"url": "http://127.0.0.1:1/x", "max_bytes": 10}},
-	"http_request":   {Args: args{"url": "http://127.0.0.1:1/x?y", "method": "post", "headers": args{"Accept": "*/*"}, "body": "b"}},
+	"http_request":   {Args: args{"url": "http://127.0.0.1:1/x?y", "method": "POST", "headers": args{"Accept": "*/*"}, "body": "b"}},
 	"config_edit":    {Args: args{"file": "user", "list": "permissions.deny", "entry": "exec(x) args(*)", "reason": "why", "remove": false}},
 	"git_exec":       {Args: args{"command": "--version", "working_directory": "."}, Paths: []string{"working_directory"}},
 	"shell":          {Args: args{"command": "echo x", "working_directory": "."}, Paths: []string{"working_directory"}},

@@ -111,7 +111,11 @@ func runHTTPRequest(ctx context.Context, env *tools.Env, in httpRequestIn) tools
 	if r.ContentType != "" {
 		b.WriteString(" content_type=" + tools.ShownName(tools.Cut(tools.Valid(r.ContentType), titleTypeMax)))
 	}
-	b.WriteString("\n--- body ---\n" + tools.Valid(string(r.Body)))
+	body := r.Body
+	if r.Truncated {
+		body = body[:wholeRunes(body)]
+	}
+	b.WriteString("\n--- body ---\n" + tools.Valid(string(body)))
 	if r.Truncated {
 		fmt.Fprintf(&b, "\n…(truncated at %d bytes; configure HECATE_TASK_HTTP_MAX_RESPONSE_BYTES to widen)", len(r.Body))
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -170,14 +169,10 @@ func (x *searcher) fetch(ctx context.Context, in webSearchIn) (status int, body 
 		return 0, nil, errors.New("the request cannot be made; check HECATE_TASK_WEB_SEARCH_ENDPOINT")
 	}
 	req.Header.Set("Accept", "application/json")
+	req.Header.Set("User-Agent", egress.UserAgent)
 	transport := egress.Transport(&egress.Dialer{Resolver: net.DefaultResolver, AllowPrivateIPs: true})
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	r, err := client.Do(req)
-	var e *url.Error
-	if errors.As(err, &e) {
-		err = e.Err // the URL may hold a secret of the operator's
-	}
+	r, err := transport.RoundTrip(req) // and no Client, which would follow redirects
 	if err != nil {
 		return 0, nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +16,10 @@ const (
 	redirectsMax = 10
 	headerMax    = 64 << 10 // bytes of a response's header
 	shownMax     = 2 << 10  // bytes of an address of a server's making in an error
-	userAgent    = "hecate/1"
 )
+
+// UserAgent is who asks, as servers see it.
+const UserAgent = "hecate/1"
 
 // Denied says why the permission files refuse a URL; "" if they don't. asciiHost is the
 // URL's host in ASCII if it is written in other letters. The URL that a call names was
@@ -61,15 +62,12 @@ type client struct {
 	settings Settings
 	denied   Denied
 	route    route
-	http     *http.Client
+	http     http.RoundTripper // not a Client, which fails at a Location that it cannot read
 }
 
 func newClient(s Settings, denied Denied) *client {
 	c := &client{settings: s, denied: denied, route: route{targets: map[string]*Target{}}}
-	c.http = &http.Client{
-		Transport:     Transport(&Dialer{Resolver: &c.route, AllowPrivateIPs: s.AllowPrivateIPs}),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
+	c.http = Transport(&Dialer{Resolver: &c.route, AllowPrivateIPs: s.AllowPrivateIPs})
 	return c
 }
 
@@ -80,7 +78,9 @@ func (c *client) do(ctx context.Context, first hop, turn turn) (Response, error)
 	}
 	ctx, stop := context.WithTimeout(ctx, c.settings.timeout())
 	defer stop()
-	defer c.http.CloseIdleConnections()
+	if t, ok := c.http.(*http.Transport); ok {
+		defer t.CloseIdleConnections()
+	}
 	r, err := c.follow(ctx, first, turn)
 	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return Response{}, fmt.Errorf("no whole answer within %s; configure HECATE_TASK_HTTP_TIMEOUT to wait longer", c.settings.timeout())
@@ -145,17 +145,14 @@ func (c *client) ask(ctx context.Context, h hop) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	req.Header = h.Header.Clone()
+	if h.Header != nil {
+		req.Header = h.Header.Clone()
+	}
 	if req.Header.Get("User-Agent") == "" {
-		req.Header.Set("User-Agent", userAgent)
+		req.Header.Set("User-Agent", UserAgent)
 	}
 	c.route.add(h.at)
-	r, err := c.http.Do(req)
-	var e *url.Error
-	if errors.As(err, &e) {
-		err = e.Err // the URL stands in the result anyway
-	}
-	return r, err
+	return c.http.RoundTrip(req)
 }
 
 func read(r *http.Response, at, redirect string, most int64) (Response, error) {
