@@ -55,6 +55,8 @@ func (a *attempt) lock(ctx context.Context, e run.Dispatch) error {
 			if err := a.flush(ctx); err != nil {
 				return err
 			}
+			// The run that has the lock may need a worker to get on.
+			defer a.t.substitute()()
 		}
 		pause(waiting, lockPause)
 		if waiting.Err() != nil {

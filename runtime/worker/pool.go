@@ -192,6 +192,16 @@ func (p *Pool) serve(ctx context.Context) error {
 	go p.overlook(taking, t, stop, halt)
 
 	g, gctx := errgroup.WithContext(taking)
+	t.substitute = func() context.CancelFunc {
+		ctx, callOff := context.WithCancel(gctx)
+		g.Go(func() error {
+			if err := p.work(ctx, acting, t); gctx.Err() != nil || ctx.Err() == nil {
+				return err
+			}
+			return nil
+		})
+		return callOff
+	}
 	g.Go(func() error { return p.follow(gctx, t, head) })
 	g.Go(func() error { return p.sweep(gctx) })
 	g.Go(func() error { return p.reconcile(gctx) })

@@ -21,6 +21,10 @@ type tenure struct {
 	kept      sync.WaitGroup     // terminals that end, and the execution locks that they hold
 	ended     chan struct{}      // closed when nothing is done for runs any more
 
+	// substitute has another worker take runs until it is called off: for one that only
+	// waits, so that what it waits for can come about.
+	substitute func() (callOff context.CancelFunc)
+
 	rest context.CancelFunc // stops the heart
 	beat sync.WaitGroup
 }

@@ -142,3 +142,19 @@ func terminalID(text string) string {
 	_, rest, _ := strings.Cut(text, "terminal_id=")
 	return strings.FieldsFunc(rest+" ", func(r rune) bool { return r == ' ' || r == '\n' })[0]
 }
+
+// A run that holds a lock and comes back from a question finds a worker, however many
+// wait for its lock.
+func TestLocksAndWorkers(t *testing.T) {
+	t.Parallel()
+	s, dir := serve(t, "HECATE_BACKEND=memory", "HECATE_TASK_QUEUE_WORKERS=1"), t.TempDir()
+	put(t, projectFile(dir), "[[locks]]\nname = \"server\"\npatterns = [\"background(sleep 60)\", \"exec(touch) args(*)\"]\n")
+	r, _ := s.governed(t, dir, args{"allow_tools": []string{"background(sleep 60)"}},
+		asks(call("c1", "terminal_open", args{"command": "sleep", "args": []string{"60"}})), asks(program("c2", "true")), says("done"))
+	r.question(t)
+	other, _ := s.governed(t, dir, args{"yes": true}, asks(program("c1", "touch", "made")), says("done"))
+	eventually(t, "the other waits", func() bool { return len(ofType(other.events(t), "tool.lock.waiting")) > 0 })
+	r.say(t, yes).ok(t)
+	r.becomes(t, "completed")
+	other.becomes(t, "completed")
+}
