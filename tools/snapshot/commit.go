@@ -228,17 +228,31 @@ func (c *commit) putAway(rel, to string) error {
 	if err != nil || d == nil {
 		return errors.Join(err, errChanged)
 	}
-	err = fs.WalkDir(d.FS(), ".", func(_ string, e fs.DirEntry, err error) error {
-		if err == nil && !e.IsDir() {
-			err = errChanged
-		}
-		return err
-	})
+	err = onlyDirs(d, 0)
 	c.release(d)
 	if err != nil {
 		return err
 	}
 	return c.root.Rename(rel, to)
+}
+
+// onlyDirs fails if there is anything but directories in a directory.
+func onlyDirs(d *os.Root, depth int) error {
+	names, err := readNames(d)
+	for _, n := range names {
+		info, err := d.Lstat(n)
+		if err != nil || !info.IsDir() || depth > depthMax {
+			return errors.Join(err, errChanged)
+		}
+		sub, err := openDir(d, n, info)
+		if err == nil {
+			err = errors.Join(onlyDirs(sub, depth+1), sub.Close())
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return err
 }
 
 // hold keeps what is about to be replaced, as it is if the file system lets us.

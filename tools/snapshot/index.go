@@ -110,7 +110,7 @@ func keyOf(realRoot string, ignored bool) string {
 // loadIndex reads the index of a directory. Without a usable one it is made from the
 // last snapshot, so that what that held is still known.
 func (s *Store) loadIndex(key string) (*index, error) {
-	data, err := os.ReadFile(filepath.Join(s.dir, "index", key))
+	data, err := os.ReadFile(filepath.Join(s.dir, "seen", key))
 	if err == nil {
 		if es, ok := decodeIndex(data); ok {
 			return newIndex(es), nil

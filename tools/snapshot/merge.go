@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"hecate/tools/rootfs"
 )
 
 // mergeBytesMax is how large a text may be that is merged, in bytes.
@@ -30,7 +32,7 @@ func (pl *planner) merge(ctx context.Context, f Landed, base content, w work) (L
 		case w.New.ID == w.Old.ID:
 			data, err := pl.t.readText(w.Path, FileBytesMax)
 			if err != nil {
-				return conflict(f, err.Error()), nil
+				return conflict(f, rootfs.Cause(err)), nil
 			}
 			w.Data, w.Merged = data, true
 		}
@@ -43,6 +45,9 @@ func (pl *planner) merge(ctx context.Context, f Landed, base content, w work) (L
 	merged, clean, err := pl.s.mergeText(ctx, texts)
 	if err != nil {
 		return f, err
+	}
+	if clean && base.Mode == 0 { // an empty file gives way to any other, which nobody has asked for
+		return conflict(f, "is new on both sides, with different content"), nil
 	}
 	w.Data, w.Merged, w.New.ID = merged, true, idOf(kindBlob, merged)
 	if !clean {
@@ -68,8 +73,12 @@ func threeWay(base, ours, theirs uint32) uint32 {
 
 // texts reads target, base and result, in this order; or says why they are not merged.
 func (pl *planner) texts(base content, w work, result content) (texts [3][]byte, why string, err error) {
-	if texts[0], err = pl.t.readText(w.Path, mergeBytesMax); err != nil {
-		return texts, err.Error(), nil
+	tooLarge := fmt.Sprintf("has been changed on both sides, and is larger than %d bytes", mergeBytesMax)
+	texts[0], err = pl.t.readText(w.Path, mergeBytesMax)
+	if errors.As(err, new(rootfs.Unfit)) {
+		return texts, tooLarge, nil
+	} else if err != nil {
+		return texts, rootfs.Cause(err), nil
 	}
 	if idOf(kindBlob, texts[0]) != w.Old.ID {
 		return texts, errMoved.Error(), nil
@@ -81,7 +90,7 @@ func (pl *planner) texts(base content, w work, result content) (texts [3][]byte,
 		texts[2], err = pl.s.get(result.ID, kindBlob, mergeBytesMax)
 	}
 	if errors.Is(err, errTooLarge) {
-		return texts, fmt.Sprintf("has been changed on both sides, and is larger than %d bytes", mergeBytesMax), nil
+		return texts, tooLarge, nil
 	} else if err != nil {
 		return texts, "", err
 	}

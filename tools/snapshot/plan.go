@@ -101,14 +101,14 @@ func (pl *planner) current(rel string) (content, error) {
 		}
 	}
 	// A file system that does not tell cases apart finds README when it is asked for readme.
-	names, err := pl.t.list(path.Dir(rel))
+	there, err := pl.t.list(path.Dir(rel))
 	if err != nil {
 		return content{}, err
 	}
 	if pl.deleted[rel] {
 		return content{}, nil
 	}
-	if other := names[fold(path.Base(rel))]; other != path.Base(rel) {
+	if !there.has(path.Base(rel)) {
 		_, err := pl.t.dir(path.Dir(rel)) // blocked?
 		return content{}, err
 	}
@@ -119,7 +119,7 @@ func (pl *planner) current(rel string) (content, error) {
 // settle compares what is there with base and result.
 func (pl *planner) settle(ctx context.Context, f Landed, base content, w work) (Landed, error) {
 	switch {
-	case w.Old == w.New:
+	case w.Old == w.New, w.New.Mode == 0 && w.Old.Mode == modeDir: // the file is not there
 		f.Outcome = Already
 		return f, nil
 	case w.Old.Mode == modeDir:
@@ -169,7 +169,7 @@ func (pl *planner) add(f Landed, w work) (Landed, error) {
 		pl.works = append(pl.works, w)
 		return f, pl.t.vanish(w.Path)
 	}
-	if w.Old.Mode == 0 {
+	if w.Old.Mode == 0 && !pl.p.strict { // what is restored has been there before
 		switch other, err := pl.t.appear(w.Path); {
 		case err != nil:
 			return f, err
@@ -183,7 +183,7 @@ func (pl *planner) add(f Landed, w work) (Landed, error) {
 
 // replaceDir plans a file in the place of a directory, all of which is to be removed.
 func (pl *planner) replaceDir(f Landed, base content, w work) (Landed, error) {
-	if w.New.Mode == 0 || base.Mode != 0 {
+	if base.Mode != 0 {
 		return conflict(f, "is a directory here"), nil
 	}
 	left, err := pl.remaining(w.Path)

@@ -45,7 +45,7 @@ func Open(ctx context.Context, gitDir string) (*Store, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("open snapshot store: %w", err)
 	}
-	for _, sub := range []string{"objects", "index", "journal", filepath.Join("refs", "snapshots"), filepath.Join("refs", "last")} {
+	for _, sub := range []string{"objects", "seen", "journal", filepath.Join("refs", "snapshots"), filepath.Join("refs", "last")} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("open snapshot store: %w", err)
 		}
@@ -150,7 +150,7 @@ func (s *Store) Forget(root string) error {
 	defer s.using.RUnlock()
 	for _, ignored := range []bool{false, true} {
 		key := keyOf(realPath(root), ignored)
-		for _, name := range []string{filepath.Join("index", key), filepath.Join("refs", "last", key)} {
+		for _, name := range []string{filepath.Join("seen", key), filepath.Join("refs", "last", key)} {
 			if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return fmt.Errorf("forget %s: %w", root, err)
 			}

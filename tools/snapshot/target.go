@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -29,16 +30,21 @@ type blocked struct{ at string }
 
 func (b *blocked) Error() string { return fmt.Sprintf("lies below %q, which is no directory", b.at) }
 
+// names are those in one directory, by what they fold to.
+type names map[string][]string
+
+func (n names) has(name string) bool { return slices.Contains(n[fold(name)], name) }
+
 // target looks at the directory that is landed on.
 type target struct {
 	root *os.Root
 	dirs map[string]*os.Root // open directories; nil: there is none
 	// names are the names in each directory by what they fold to, as they will be.
-	names map[string]map[string]string
+	names map[string]names
 }
 
 func newTarget(root *os.Root) *target {
-	return &target{root: root, dirs: map[string]*os.Root{".": root}, names: map[string]map[string]string{}}
+	return &target{root: root, dirs: map[string]*os.Root{".": root}, names: map[string]names{}}
 }
 
 func (t *target) close() {
@@ -147,11 +153,11 @@ func fold(name string) string {
 }
 
 // list returns the names in a directory, which may be missing.
-func (t *target) list(dir string) (map[string]string, error) {
-	if names, ok := t.names[dir]; ok {
-		return names, nil
+func (t *target) list(dir string) (names, error) {
+	if known, ok := t.names[dir]; ok {
+		return known, nil
 	}
-	names := map[string]string{}
+	there := names{}
 	d, err := t.dir(dir)
 	if b := new(blocked); errors.As(err, &b) {
 		err, d = nil, nil
@@ -160,35 +166,39 @@ func (t *target) list(dir string) (map[string]string, error) {
 		var found []string
 		found, err = readNames(d)
 		for _, n := range found {
-			names[fold(n)] = n
+			there[fold(n)] = append(there[fold(n)], n)
 		}
 	}
-	t.names[dir] = names
-	return names, err
+	t.names[dir] = there
+	return there, err
 }
 
 // appear notes that a path will be there. It returns another path that would be the same
 // one on a file system that does not tell cases apart, or "".
 func (t *target) appear(rel string) (string, error) {
 	for ; rel != "."; rel = path.Dir(rel) {
-		names, err := t.list(path.Dir(rel))
+		there, err := t.list(path.Dir(rel))
 		if err != nil {
 			return "", err
 		}
 		base := path.Base(rel)
-		if other, ok := names[fold(base)]; ok && other != base {
-			return path.Join(path.Dir(rel), other), nil
+		if there.has(base) {
+			continue
 		}
-		names[fold(base)] = base
+		if others := there[fold(base)]; len(others) > 0 {
+			return path.Join(path.Dir(rel), others[0]), nil
+		}
+		there[fold(base)] = []string{base}
 	}
 	return "", nil
 }
 
 // vanish notes that a path will not be there.
 func (t *target) vanish(rel string) error {
-	names, err := t.list(path.Dir(rel))
-	if f := fold(path.Base(rel)); err == nil && names[f] == path.Base(rel) {
-		delete(names, f)
+	there, err := t.list(path.Dir(rel))
+	if err == nil {
+		f, base := fold(path.Base(rel)), path.Base(rel)
+		there[f] = slices.DeleteFunc(there[f], func(n string) bool { return n == base })
 	}
 	return err
 }
