@@ -119,7 +119,7 @@ func (q Question) Write(w io.Writer, st terminal.Style) {
 
 // Title begins the question.
 func (q Question) Title(w io.Writer, st terminal.Style) {
-	fmt.Fprintf(w, "%s %s\n", st.Yellow("?"), st.Row(st.Bold("approval needed"), terminal.Line(q.ApprovalID)))
+	fmt.Fprintf(w, "%s\n", st.Row(st.Yellow("?")+" "+st.Bold("approval needed"), terminal.Line(q.ApprovalID)))
 	if q.Reason != "" {
 		fmt.Fprintf(w, "  %s\n", terminal.Line(q.Reason))
 	}
@@ -137,7 +137,7 @@ func (q Question) WriteCall(w io.Writer, st terminal.Style, p Prompt) {
 	if id != "" {
 		id = "call " + terminal.Line(id)
 	}
-	fmt.Fprintf(w, "\n  %s\n", st.Row(st.Dim(head), id))
+	fmt.Fprintf(w, "\n%s\n", st.Row("  "+st.Dim(head), id))
 	lines := p.Lines(true)
 	if !p.Asks() {
 		lines = append(append(p.place(), Line{}), p.Call.Lines()...)

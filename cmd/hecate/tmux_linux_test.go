@@ -1,0 +1,150 @@
+package main
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var updateCaptures = flag.Bool("update-captures", false, "write the captures of the terminal anew")
+
+// tmux is a terminal as people have it, of 80 columns and 30 rows.
+type tmux struct {
+	t      *testing.T
+	socket string
+}
+
+// inTmux runs the hecate of this test binary in a terminal of that type.
+func inTmux(t *testing.T, environ []string, args ...string) tmux {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		if os.Getenv("HECATE_TEST_REQUIRE_ALL") != "" {
+			t.Fatal("tmux is not installed")
+		}
+		t.Skip("tmux is not installed: what the prompt looks like in it is not checked")
+	}
+	script := "#!/bin/sh\nexec env"
+	for _, e := range append(environ, asHecate+"=1") {
+		script += " " + quoted(e)
+	}
+	script += " " + quoted(os.Args[0])
+	for _, a := range args {
+		script += " " + quoted(a)
+	}
+	dir := t.TempDir()
+	file := filepath.Join(dir, "run")
+	if err := os.WriteFile(file, []byte(script+"\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	x := tmux{t, filepath.Join(dir, "tmux")}
+	x.do("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "30", file)
+	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() }) // gone if the command has ended
+	return x
+}
+
+func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func (x tmux) do(args ...string) string {
+	x.t.Helper()
+	out, err := exec.Command("tmux", append([]string{"-S", x.socket}, args...)...).CombinedOutput()
+	if err != nil {
+		x.t.Fatalf("tmux %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+// screen waits until the terminal shows a text, and returns all that it shows.
+func (x tmux) screen(text string) string {
+	x.t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		shown := x.do("capture-pane", "-p")
+		if strings.Contains(shown, text) {
+			return shown
+		}
+		if time.Now().After(deadline) {
+			x.t.Fatalf("the terminal does not show %q but\n%s", text, shown)
+		}
+	}
+}
+
+// fixedProject is a project whose path always has the same length, so that lines break
+// in the same places.
+func fixedProject(t *testing.T) string {
+	t.Helper()
+	var b [4]byte
+	rand.Read(b[:])
+	dir := "/tmp/hecate-" + hex.EncodeToString(b[:])
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// What the prompt looks like, as a dialog and line by line. Write the captures anew with
+// go test ./cmd/hecate -run TestCaptures -update-captures, and look at them.
+func TestCaptures(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ term, ready string }{
+		"full":  {"TERM=screen-256color", "approve?"},
+		"plain": {"TERM=dumb", "or q:"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			environ, _ := terminalEnviron(t)
+			project := fixedProject(t)
+			x := inTmux(t, append(environ, c.term), "run", "--dir", project, "twice: say it")
+			shown := x.screen(c.ready)
+			if at := strings.Index(shown, "? approval needed"); at >= 0 {
+				shown = shown[at:] // what stands above is another story
+			}
+			var lines []string
+			for line := range strings.SplitSeq(strings.TrimRight(shown, "\n"), "\n") {
+				line = strings.ReplaceAll(line, project, "/home/you/my-project")
+				lines = append(lines, strings.TrimRight(withoutIDs(line), " "))
+			}
+			compareCapture(t, "prompt-"+name, strings.Join(lines, "\n")+"\n")
+			x.do("send-keys", "n")
+			if name == "plain" {
+				x.do("send-keys", "Enter")
+			}
+		})
+	}
+}
+
+func compareCapture(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", "captures", name+".txt")
+	if *updateCaptures {
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != got {
+		t.Errorf("the terminal shows\n%s\nwant\n%s", got, want)
+	}
+}
+
+var ids = regexp.MustCompile(`(task|run|approval)_[0-9a-z_]+`)
+
+// withoutIDs leaves out what is new in each run.
+func withoutIDs(line string) string {
+	return ids.ReplaceAllStringFunc(line, func(id string) string {
+		kind, _, _ := strings.Cut(id, "_")
+		return kind + "_…"
+	})
+}
