@@ -12,6 +12,6 @@ var (
 // are in it.
 func SearchAnswer(provider string, body []byte) (text string, results int, err error) {
 	i := slices.IndexFunc(searchProviders, func(p searchProvider) bool { return p.name == provider })
-	f, err := searchProviders[i].read(body)
+	f, err := searchProviders[i].answer(body)
 	return f.text(provider), len(f.Results), err
 }

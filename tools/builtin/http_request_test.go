@@ -118,9 +118,21 @@ func TestHTTPRequestResults(t *testing.T) {
 	for _, a := range []args{
 		{"url": "/echo?q=1#part"},
 		{"url": "/echo", "method": "post", "headers": args{"x-a": "1", "Authorization": "Bearer t", "Cookie": "a=b"}, "body": "a body\nof two lines"},
-		{"url": "/echo", "method": "PUT", "body": "x"}, {"url": "/echo", "method": "PATCH"}, {"url": "/echo", "method": "DELETE"}, {"url": "/echo", "method": ""},
-		{"url": "/echo", "method": "HEAD"}, {"url": "/empty"}, {"url": "/broken"}, {"url": "/nothing", "method": "GET"}, {"url": "/bytes"}, {"url": "/untyped"}, {"url": "/type"},
-		{"url": "/unreadable"}, {"url": "/moved", "method": "POST", "body": "x"}, {"url": "/down"}, {"url": "/secret"},
+		{"url": "/echo", "method": "PUT", "body": "x"},
+		{"url": "/echo", "method": "PATCH"},
+		{"url": "/echo", "method": "DELETE"},
+		{"url": "/echo", "method": ""},
+		{"url": "/echo", "method": "HEAD"},
+		{"url": "/empty"},
+		{"url": "/broken"},
+		{"url": "/nothing", "method": "GET"},
+		{"url": "/bytes"},
+		{"url": "/untyped"},
+		{"url": "/type"},
+		{"url": "/unreadable"},
+		{"url": "/moved", "method": "POST", "body": "x"},
+		{"url": "/down"},
+		{"url": "/secret"},
 	} {
 		fmt.Fprintf(&b, "== %v %v\n", a["method"], a["url"])
 		a["url"] = home + a["url"].(string)

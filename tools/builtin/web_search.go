@@ -155,7 +155,7 @@ func (x *searcher) ask(ctx context.Context, in webSearchIn) (found, error) {
 	case len(body) > searchReadMax:
 		return found{}, fmt.Errorf("%s Search answered with more than %d bytes; ask for fewer results with count", x.provider.title, searchReadMax)
 	}
-	out, err := x.provider.read(body)
+	out, err := x.provider.answer(body)
 	if err != nil {
 		return found{}, fmt.Errorf("%s Search answered with what is no list of results: %w", x.provider.title, err)
 	}

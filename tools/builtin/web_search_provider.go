@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -21,6 +22,14 @@ var searchProviders = []searchProvider{
 	{"brave", "Brave", "https://api.search.brave.com/res/v1/web/search", "", askBrave, readBrave},
 	{"tavily", "Tavily", "https://api.tavily.com/search", " offset, country, search_lang and safe_search have no effect.", askTavily, readTavily},
 	{"exa", "Exa", "https://api.exa.ai/search", " offset, freshness, search_lang and safe_search have no effect.", askExa, readExa},
+}
+
+// answer reads what the service sent. A result without an address leads nowhere and is
+// left out.
+func (p searchProvider) answer(body []byte) (found, error) {
+	out, err := p.read(body)
+	out.Results = slices.DeleteFunc(out.Results, func(r searchResult) bool { return line(r.URL) == "" })
+	return out, err
 }
 
 func askBrave(ctx context.Context, endpoint, key string, in webSearchIn) (*http.Request, error) {
