@@ -68,11 +68,9 @@ func (p Pattern) Reaches(toolName string, f Facts) bool {
 		return true
 	case t.kind == kindCommand:
 		return p.glob == f.Principal
-	case t.kind == kindText:
-		return anyText(p.glob, f.Principal)
 	case t.kind == kindPath:
 		return slices.ContainsFunc(f.Paths, func(x Path) bool { return p.reachesPath(x, f.FoldCase) })
-	case t.kind == kindURL:
+	case t.kind == kindText, t.kind == kindURL: // the text of http_request is a URL
 		return p.reachesURL(f)
 	}
 	return false
