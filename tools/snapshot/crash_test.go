@@ -36,7 +36,14 @@ func landUntil(t *testing.T, s *snapshot.Store, p snapshot.Plan, n int) (crashed
 	return false, ""
 }
 
-func crashPlan(t *testing.T) (*snapshot.Store, snapshot.Plan, files, files) {
+// cutOff is a landing that can be cut off, again and again.
+type cutOff struct {
+	s             *snapshot.Store
+	plan          snapshot.Plan
+	before, after files
+}
+
+func newCutOff(t *testing.T) *cutOff {
 	t.Helper()
 	before := files{"a": "1", "b": "x:1", "gone": "1", "file": "1", "dir/x/y": "1", "l": "l:a", "stays": "s", "m": poem + "here\n", "old/only": "1"}
 	base, after := maps.Clone(before), maps.Clone(before)
@@ -52,15 +59,25 @@ func crashPlan(t *testing.T) (*snapshot.Store, snapshot.Plan, files, files) {
 		}
 	}
 	after["m"] = "0\n" + poem + "here\n"
-	s, dir := newStore(t), dirOf(t, before)
-	return s, snapshot.Plan{Target: dir, Base: treeOf(t, s, base), Result: treeOf(t, s, result)}, before, after
+	s := newStore(t)
+	return &cutOff{s, snapshot.Plan{Base: treeOf(t, s, base), Result: treeOf(t, s, result)}, before, after}
+}
+
+// fresh returns the plan with a target as before.
+func (c *cutOff) fresh(t *testing.T) snapshot.Plan {
+	t.Helper()
+	p := c.plan
+	p.Target = dirOf(t, c.before)
+	return p
 }
 
 // Wherever a landing is cut off, the target is as before or finished with the next call.
 func TestLandAfterACrash(t *testing.T) {
+	c := newCutOff(t)
+	s, before, after := c.s, c.before, c.after
 	finished, points := false, map[string]bool{}
 	for n := 0; ; n++ {
-		s, p, before, after := crashPlan(t)
+		p := c.fresh(t)
 		crashed, at := landUntil(t, s, p, n)
 		if !crashed {
 			same(t, "without a crash", read(t, p.Target), after)
@@ -96,8 +113,10 @@ func TestLandAfterACrash(t *testing.T) {
 
 // A crash in the middle of finishing is a crash like any other.
 func TestRecoverAfterACrashWhileRecovering(t *testing.T) {
+	c := newCutOff(t)
+	s, after := c.s, c.after
 	for n := range 12 {
-		s, p, _, after := crashPlan(t)
+		p := c.fresh(t)
 		if crashed, _ := landUntil(t, s, p, 14); !crashed { // some steps are done
 			t.Fatal("no crash")
 		}
@@ -111,8 +130,10 @@ func TestRecoverAfterACrashWhileRecovering(t *testing.T) {
 
 // What somebody changed after the crash stays, and the rest is put back.
 func TestRecoverWhenTheTargetHasMoved(t *testing.T) {
+	c := newCutOff(t)
+	s, before, after := c.s, c.before, c.after
 	for n := 0; ; n++ {
-		s, p, before, after := crashPlan(t)
+		p := c.fresh(t)
 		crashed, at := landUntil(t, s, p, n)
 		if !crashed {
 			return

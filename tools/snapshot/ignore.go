@@ -1,8 +1,6 @@
 package snapshot
 
-import (
-	"strings"
-)
+import "strings"
 
 const (
 	ignoreBytesMax = 1 << 20 // a larger .gitignore counts as empty
@@ -55,6 +53,9 @@ func (r *rule) match(rel, name string, isDir bool) bool {
 	case r.path == nil:
 		return r.plain == name
 	case r.wildcard:
+		if last := r.path[len(r.path)-1]; last != "**" && !glob(last, name) { // most paths end here
+			return false
+		}
 		return segments(r.path, strings.Split(rel, "/"))
 	}
 	return r.plain == rel

@@ -40,7 +40,7 @@ func (s *Store) saveJournal(j journal) error {
 	if err := gob.NewEncoder(&b).Encode(j); err != nil {
 		return err
 	}
-	return s.replace(filepath.Join("journal", journalKey(j.Target)), b.Bytes())
+	return s.replace(filepath.Join("journal", journalKey(j.Target)), b.Bytes(), true)
 }
 
 func (s *Store) dropJournal(target string) error {

@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -139,16 +141,19 @@ func (b *batch) sync() error {
 	if len(b.written) > fsyncMax && syncAll(b.s.dir) == nil {
 		return nil
 	}
+	var all errgroup.Group
+	all.SetLimit(fsyncMax)
+	// file systems make durable together what is asked for together
 	for _, name := range b.written {
-		f, err := os.Open(name)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			return err
-		}
+		all.Go(func() error {
+			f, err := os.Open(name)
+			if err != nil {
+				return err
+			}
+			return errors.Join(f.Sync(), f.Close())
+		})
 	}
-	return nil
+	return all.Wait()
 }
 
 // object is a stored object that is being read.

@@ -164,18 +164,22 @@ func (s *Store) setRef(ctx context.Context, name string, id oid) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return s.replace(name, []byte(id.String()+"\n"))
+	return s.replace(name, []byte(id.String()+"\n"), true)
 }
 
-// replace writes a file of the store so that it is there whole, also after a power cut.
-func (s *Store) replace(name string, data []byte) error {
+// replace writes a file of the store in one step; durable, so that it is there whole also
+// after a power cut.
+func (s *Store) replace(name string, data []byte, durable bool) error {
 	f, err := os.CreateTemp(s.dir, "tmp-")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) // it is gone if it was moved
 	_, err = f.Write(data)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), filepath.Join(s.dir, name))

@@ -55,7 +55,7 @@ func (s *Store) take(ctx context.Context, root string, o Options) (oid, error) {
 	}
 	// In this order the index never knows an object that Prune may drop.
 	if err = s.setRef(ctx, filepath.Join("refs", "last", key), id); err == nil {
-		err = s.replace(filepath.Join("seen", key), encodeIndex(t.next))
+		err = s.replace(filepath.Join("seen", key), encodeIndex(t.next), false) // it can be made again
 	}
 	return id, err
 }

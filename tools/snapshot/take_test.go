@@ -24,9 +24,21 @@ func TestTakeOfAHostileRepository(t *testing.T) {
 	root := dirOf(t, f)
 	git(t, root, "init", "--quiet")
 	for _, set := range [][2]string{
-		{"filter.evil.clean", run}, {"filter.evil.smudge", run}, {"filter.evil.process", run}, {"filter.evil.required", "true"},
-		{"core.fsmonitor", run}, {"core.hooksPath", "hook"}, {"core.autocrlf", "true"}, {"core.excludesFile", "/dev/stdin"}, {"include.path", "../evil"},
-		{"diff.external", run}, {"diff.evil.textconv", run}, {"diff.evil.command", run}, {"merge.evil.driver", run}, {"core.worktree", "/"}, {"core.sshCommand", run},
+		{"filter.evil.clean", run},
+		{"filter.evil.smudge", run},
+		{"filter.evil.process", run},
+		{"filter.evil.required", "true"},
+		{"core.fsmonitor", run},
+		{"core.hooksPath", "hook"},
+		{"core.autocrlf", "true"},
+		{"core.excludesFile", "/dev/stdin"},
+		{"include.path", "../evil"},
+		{"diff.external", run},
+		{"diff.evil.textconv", run},
+		{"diff.evil.command", run},
+		{"merge.evil.driver", run},
+		{"core.worktree", "/"},
+		{"core.sshCommand", run},
 	} {
 		git(t, root, "config", set[0], set[1])
 	}

@@ -35,7 +35,9 @@ func (b *batch) tree(es []entry, at int) (oid, error) {
 			}
 			n.mode = modeDir
 		}
-		body = fmt.Appendf(body, "%o %s\x00%s", n.mode, n.name, n.id[:])
+		body = append(strconv.AppendUint(body, uint64(n.mode), 8), ' ')
+		body = append(append(body, n.name...), 0)
+		body = append(body, n.id[:]...)
 		es = es[size:]
 	}
 	return b.put(kindTree, body)
