@@ -9,9 +9,19 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"hecate/domain/fault"
 )
 
-var errChanged = errors.New("was changed by somebody else in the meantime; land it again")
+var errChanged = errors.New("was changed by somebody else in the meantime")
+
+// at says which path an error is about.
+func at(path string, err error) error {
+	if errors.Is(err, errChanged) {
+		return fault.Conflict("target_moved", "%q was changed by somebody else in the meantime; land it again", path)
+	}
+	return fmt.Errorf("%q: %w", path, err)
+}
 
 // undone is why a landing was undone: the target is as before.
 type undone struct{ cause error }
@@ -41,7 +51,7 @@ func (c *commit) run() error {
 			c.s.probing("step")
 			continue
 		}
-		err = fmt.Errorf("%q: %w", st.Path, err)
+		err = at(st.Path, err)
 		if failed := c.undo(); failed != nil {
 			left := fmt.Errorf("%w; and it could not be undone, what was there is in %s: %w", err, c.journal.Staging, failed)
 			return errors.Join(left, c.s.dropJournal(c.journal.Target))
@@ -109,17 +119,17 @@ func (c *commit) end() error {
 // is missing.
 func (c *commit) open(rel string) (*os.Root, error) {
 	d := c.root
-	for at := 0; rel != "." && at < len(rel) && d != nil; {
+	for from := 0; rel != "." && from < len(rel) && d != nil; {
 		end := len(rel)
-		if i := strings.IndexByte(rel[at:], '/'); i >= 0 {
-			end = at + i
+		if i := strings.IndexByte(rel[from:], '/'); i >= 0 {
+			end = from + i
 		}
 		next, err := enter(d, rel[:end])
 		c.release(d)
 		if err != nil {
 			return nil, err
 		}
-		d, at = next, end+1
+		d, from = next, end+1
 	}
 	return d, nil
 }
@@ -305,7 +315,7 @@ func (c *commit) undo() error {
 	for i := len(c.journal.Steps) - 1; i >= 0; i-- {
 		st := c.journal.Steps[i]
 		if err := c.undoStep(i, st); err != nil {
-			failed = errors.Join(failed, fmt.Errorf("%q: %w", st.Path, err))
+			failed = errors.Join(failed, at(st.Path, err))
 		}
 	}
 	return failed

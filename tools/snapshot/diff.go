@@ -162,7 +162,7 @@ func (s *Store) Patch(ctx context.Context, from, to Tree, paths ...string) ([]by
 		return nil, fmt.Errorf("show changes: %w", err)
 	}
 	if len(out) > patchBytesMax {
-		return nil, fmt.Errorf("show changes: %w: %d bytes, and the limit is %d; name fewer paths", errTooLarge, len(out), patchBytesMax)
+		return nil, fmt.Errorf("show changes: %w: the limit is %d bytes; name fewer paths", errTooLarge, patchBytesMax)
 	}
 	return out, nil
 }

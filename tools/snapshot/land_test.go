@@ -256,7 +256,8 @@ func TestLandNoticesThatTheTargetMoves(t *testing.T) {
 				put(t, filepath.Join(dir, "b"), "mine")
 			}
 		})
-		if _, err := s.Land(t.Context(), p); err == nil || !strings.Contains(err.Error(), "in the meantime") {
+		_, err := s.Land(t.Context(), p)
+		if f, ok := fault.Of(err); !ok || f.Code != "target_moved" || !strings.Contains(f.Message, `"b"`) {
 			t.Errorf("%s: %v", point, err)
 		}
 		same(t, point, read(t, dir), files{"a": "1", "b": "mine", "d/x": "1"})

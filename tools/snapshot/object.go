@@ -18,6 +18,8 @@ import (
 	"sync"
 
 	"golang.org/x/sync/errgroup"
+
+	"hecate/domain/fault"
 )
 
 const (
@@ -29,7 +31,7 @@ const (
 const treeBytesMax = 64 << 20
 
 var (
-	errNoObject = errors.New("it is not in the store; it may have been pruned")
+	errNoObject = fault.NotFound("snapshot_gone", "the snapshot is not in the store; it may have been pruned")
 	errDamaged  = errors.New("it is damaged in the store")
 	errTooLarge = errors.New("it is too large")
 	errMoved    = errors.New("changed while it was read")

@@ -60,7 +60,7 @@ func (c *commit) prepare(ctx context.Context, works []work) error {
 			return err
 		}
 		if err := c.stage(i, w); err != nil {
-			return fmt.Errorf("prepare %q: %w", w.Path, err)
+			return at(w.Path, err)
 		}
 		c.s.probing("stage")
 	}
@@ -70,7 +70,7 @@ func (c *commit) prepare(ctx context.Context, works []work) error {
 			err = errChanged
 		}
 		if err != nil {
-			return fmt.Errorf("%q: %w", st.Path, err)
+			return at(st.Path, err)
 		}
 	}
 	return ctx.Err()

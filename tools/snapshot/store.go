@@ -89,15 +89,27 @@ func (s *Store) git(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Env = append(process.Environ(), "GIT_DIR="+s.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
 	cmd.WaitDelay = time.Second
-	var out, stderr bytes.Buffer
+	var out limited
+	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("git %s: %w", args[0], ctx.Err())
 		}
-		return out.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
+		return out.b.Bytes(), fmt.Errorf("git %s: %w: %s", args[0], err, strings.TrimSpace(stderr.String()))
 	}
-	return out.Bytes(), nil
+	return out.b.Bytes(), nil
+}
+
+// outputMax bounds what one git command may print, in bytes; what is more is dropped.
+const outputMax = patchBytesMax + 1
+
+// limited keeps the first outputMax bytes.
+type limited struct{ b bytes.Buffer }
+
+func (l *limited) Write(p []byte) (int, error) {
+	l.b.Write(p[:min(len(p), outputMax-l.b.Len())])
+	return len(p), nil
 }
 
 // Keep keeps snapshots from being dropped by Prune. To keep one again changes nothing.
@@ -138,6 +150,13 @@ func (s *Store) Prune(ctx context.Context) error {
 	s.using.Lock()
 	defer s.using.Unlock()
 	if _, err := s.git(ctx, "prune", "--expire=now"); err != nil {
+		return fmt.Errorf("prune snapshots: %w", err)
+	}
+	left, err := filepath.Glob(filepath.Join(s.dir, "tmp-*")) // nobody else is at work
+	for _, name := range left {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	if err != nil {
 		return fmt.Errorf("prune snapshots: %w", err)
 	}
 	return nil
