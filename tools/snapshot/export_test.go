@@ -36,4 +36,4 @@ func ParseIgnore(data []byte, path string, isDir bool) bool {
 func ParseTree(data []byte) bool { _, err := parseTree(data); return err == nil }
 
 // DecodeIndex reports whether data is an index.
-func DecodeIndex(data []byte) bool { _, ok := decodeIndex(data); return ok }
+func DecodeIndex(data []byte) bool { _, _, ok := decodeIndex(data); return ok }

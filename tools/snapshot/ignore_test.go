@@ -81,6 +81,6 @@ func FuzzTree(f *testing.F) {
 }
 
 func FuzzIndex(f *testing.F) {
-	f.Add([]byte("hecate-snapshot-index-1\n\x01"))
+	f.Add([]byte("hecate-snapshot-index-2\n\x01"))
 	f.Fuzz(func(_ *testing.T, data []byte) { snapshot.DecodeIndex(data) })
 }

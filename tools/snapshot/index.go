@@ -17,7 +17,7 @@ import (
 )
 
 // indexMagic opens an index and says how it is laid out.
-const indexMagic = "hecate-snapshot-index-1\n"
+const indexMagic = "hecate-snapshot-index-2\n"
 
 // entry is one file of a snapshot, and how it looked when it was read.
 type entry struct {
@@ -107,34 +107,36 @@ func keyOf(realRoot string, ignored bool) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// loadIndex reads the index of a directory. Without a usable one it is made from the
-// last snapshot, so that what that held is still known.
+// loadIndex reads the index of a directory. Without one that belongs to the last snapshot
+// it is made from that, so that what it held is still known. An index of another snapshot
+// could know objects that Prune has dropped.
 func (s *Store) loadIndex(key string) (*index, error) {
-	data, err := os.ReadFile(filepath.Join(s.dir, "seen", key))
-	if err == nil {
-		if es, ok := decodeIndex(data); ok {
-			return newIndex(es), nil
-		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read index: %w", err)
-	}
 	ref, err := os.ReadFile(filepath.Join(s.dir, "refs", "last", key))
 	if errors.Is(err, fs.ErrNotExist) {
 		return newIndex(nil), nil
 	} else if err != nil {
 		return nil, fmt.Errorf("read the last snapshot's name: %w", err)
 	}
-	id, err := parseID(strings.TrimSpace(string(ref)))
+	last, err := parseID(strings.TrimSpace(string(ref)))
 	if err != nil {
 		return nil, fmt.Errorf("read the last snapshot's name: %w", err)
 	}
-	es, err := s.list(id, "", nil)
+	data, err := os.ReadFile(filepath.Join(s.dir, "seen", key))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("read index: %w", err)
+	}
+	if tree, es, ok := decodeIndex(data); ok && tree == last {
+		return newIndex(es), nil
+	}
+	es, err := s.list(last, "", nil)
 	return newIndex(es), err
 }
 
-func encodeIndex(es []entry) []byte {
+// encodeIndex writes the index of a snapshot.
+func encodeIndex(tree oid, es []entry) []byte {
 	b := make([]byte, 0, 128*len(es)+128)
 	b = append(b, indexMagic...)
+	b = append(b, tree[:]...)
 	b = binary.AppendUvarint(b, uint64(len(es)))
 	for _, e := range es {
 		b = binary.AppendUvarint(b, uint64(len(e.path)))
@@ -151,31 +153,32 @@ func encodeIndex(es []entry) []byte {
 }
 
 // decodeIndex reads what encodeIndex wrote; it reports false for anything else.
-func decodeIndex(data []byte) ([]entry, bool) {
+func decodeIndex(data []byte) (tree oid, es []entry, ok bool) {
 	if len(data) < sha256.Size {
-		return nil, false
+		return tree, nil, false
 	}
 	body, sum := data[:len(data)-sha256.Size], data[len(data)-sha256.Size:]
 	if got := sha256.Sum256(body); !bytes.Equal(got[:], sum) {
-		return nil, false
+		return tree, nil, false
 	}
-	body, ok := bytes.CutPrefix(body, []byte(indexMagic))
+	body, ok = bytes.CutPrefix(body, []byte(indexMagic))
 	r := reader{b: body, bad: !ok}
+	copy(tree[:], r.bytes(uint64(len(tree))))
 	n := r.uint()
 	if n > uint64(len(body)) {
-		return nil, false
+		return tree, nil, false
 	}
-	es := make([]entry, 0, n)
+	es = make([]entry, 0, n)
 	for range n {
 		e := entry{path: string(r.bytes(r.uint())), mode: uint32(r.uint())}
 		copy(e.id[:], r.bytes(uint64(len(e.id))))
 		e.seen = seen{size: r.int(), modified: r.int(), changed: r.int(), inode: r.uint()}
 		if r.bad || len(es) > 0 && es[len(es)-1].path >= e.path {
-			return nil, false
+			return tree, nil, false
 		}
 		es = append(es, e)
 	}
-	return es, !r.bad && len(r.b) == 0
+	return tree, es, !r.bad && len(r.b) == 0
 }
 
 // reader takes values off bytes; bad says that there was none.

@@ -53,9 +53,8 @@ func (s *Store) take(ctx context.Context, root string, o Options) (oid, error) {
 	if err != nil || slices.Equal(t.next, known.sorted) {
 		return id, err
 	}
-	// In this order the index never knows an object that Prune may drop.
 	if err = s.setRef(ctx, filepath.Join("refs", "last", key), id); err == nil {
-		err = s.replace(filepath.Join("seen", key), encodeIndex(t.next), false) // it can be made again
+		err = s.replace(filepath.Join("seen", key), encodeIndex(id, t.next), false) // it can be made again
 	}
 	return id, err
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -149,6 +150,49 @@ func TestTakeWithoutItsIndex(t *testing.T) {
 	}
 	if b := take(t, s, root); a == b {
 		t.Error("what was forgotten is known")
+	}
+}
+
+// Snapshots of one directory that are taken at once, or an index of another snapshot than
+// the last one, leave nothing in a later one that is not in the store.
+func TestTakeAtOnce(t *testing.T) {
+	gitDir := filepath.Join(t.TempDir(), "store")
+	s, err := snapshot.Open(t.Context(), gitDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root, stale := dirOf(t, files{"a": "0", "b": "0"}), []byte(nil)
+	for i := range 10 {
+		put(t, filepath.Join(root, "a"), strings.Repeat("a", i))
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				if _, err := s.Take(t.Context(), root, snapshot.Options{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		put(t, filepath.Join(root, "b"), strings.Repeat("b", i))
+		wg.Wait()
+		seen, err := filepath.Glob(filepath.Join(gitDir, "seen", "*"))
+		if err != nil || len(seen) != 1 {
+			t.Fatal(seen, err)
+		}
+		if len(stale) > 0 {
+			put(t, seen[0], string(stale))
+		}
+		if err := s.Prune(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tree := take(t, s, root)
+		if stale, err = os.ReadFile(seen[0]); err != nil {
+			t.Fatal(err)
+		}
+		dir := dirOf(t, files{})
+		if l, err := s.Land(t.Context(), snapshot.Plan{Target: dir, Base: treeOf(t, s, nil), Result: tree}); err != nil || !l.Applied {
+			t.Fatal(err, outcomes(l))
+		}
+		same(t, "landed", read(t, dir), read(t, root))
 	}
 }
 
