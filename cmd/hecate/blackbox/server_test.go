@@ -150,6 +150,9 @@ func (s *server) launch() error {
 // asOperator makes the client prove who it is, as the command line on this machine does:
 // some tests keep runs with network open beside others that wait for an answer.
 func (s *server) asOperator() {
+	if s.header.Get("X-Hecate-Operator-Token") != "" {
+		return // it stays over restarts, during which others may use the client
+	}
 	if token, err := os.ReadFile(filepath.Join(s.dir, "operator.token")); err == nil {
 		s.header.Set("X-Hecate-Operator-Token", strings.TrimSpace(string(token)))
 	}
