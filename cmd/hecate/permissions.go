@@ -90,7 +90,7 @@ func (c permissionsExplain) Run(a *app) error {
 	}
 	environ := env.ToMap(a.environ)
 	files := permissions.New(userConfigDir(environ), slog.New(slog.DiscardHandler))
-	p := permission.Posture{Name: permission.PostureRuntime, Policies: permission.Default, Config: files.Config(dir)}
+	p := permission.Posture{Name: permission.PostureRuntime, Policies: permission.Default, Config: files.For(permissions.Project{Dir: dir})}
 	if c.Levels {
 		p.Name = permission.PostureLevels
 	}
@@ -106,10 +106,10 @@ func (c permissionsExplain) Run(a *app) error {
 	defer root.Close()
 	x := permission.Explain(callAbout(tools.Place{Root: root, Path: dir}, c.Tool, c.About), p)
 	if c.JSON {
-		return printExplanation(a.out, x, files.Problems(dir))
+		return printExplanation(a.out, x, files.ProblemsOf(permissions.Project{Dir: dir}))
 	}
 	showExplanation(a, x)
-	for _, problem := range files.Problems(dir) {
+	for _, problem := range files.ProblemsOf(permissions.Project{Dir: dir}) {
 		fmt.Fprintf(a.err, "%s %s\n", a.errStyle.Yellow("!"), terminal.Line(problem.String()))
 	}
 	return nil

@@ -69,12 +69,6 @@ func (f *Files) For(p Project) permission.Config { return f.current(p).config }
 // ProblemsOf returns what is wrong with the files at this moment, and what to do about it.
 func (f *Files) ProblemsOf(p Project) []permission.Problem { return f.current(p).problems }
 
-// Config is For a project without a file that a person named.
-func (f *Files) Config(dir string) permission.Config { return f.For(Project{Dir: dir}) }
-
-// Problems is ProblemsOf a project without a file that a person named.
-func (f *Files) Problems(dir string) []permission.Problem { return f.ProblemsOf(Project{Dir: dir}) }
-
 // userPath is the user's own file; "" if there is no place for one.
 func (f *Files) userPath() string {
 	if !filepath.IsAbs(f.userDir) {

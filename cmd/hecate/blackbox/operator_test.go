@@ -23,7 +23,7 @@ func attack(t *testing.T, s *server, dir, approvalPath string) {
 	write(t, filepath.Join(dir, "attack.sh"), fmt.Sprintf(`env
 cat .data/operator.token .data/operators.json %[1]s/operator.token
 ls -A .data
-cat /proc/[0-9]*/environ | tr '\0' '\n'
+grep -aohs 'planted-token[a-z-]*' /proc/[0-9]*/environ
 if exec 3<>/dev/tcp/127.0.0.1/%[2]s; then
   printf 'POST %[3]s HTTP/1.1\r\nHost: 127.0.0.1:%[2]s\r\nContent-Type: application/json\r\nContent-Length: %[4]d\r\nConnection: close\r\n\r\n%[5]s' >&3
   cat <&3
