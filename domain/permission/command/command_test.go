@@ -190,7 +190,8 @@ func TestChoosing(t *testing.T) {
 	for _, name := range []string{
 		"LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "RUSTC_WRAPPER", "PATH", "NODE_OPTIONS", "BASH_ENV", "PYTHONSTARTUP",
 		"GIT_SSH_COMMAND", "HOME", "http_proxy", "CARGO_BUILD_RUSTC_WRAPPER", "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
-		"BASH_FUNC_ls%%", "", "A=B", "A B", "Path",
+		"GOCACHEPROG", "GOAUTH", "GOCACHE", "GOMODCACHE", "RSYNC_RSH", "CCACHE_PREFIX", "CMAKE_C_COMPILER_LAUNCHER", "CARGO_REGISTRY_CREDENTIAL_PROVIDER",
+		"PYTEST_ADDOPTS", "SUDO_ASKPASS", "MAKE", "FC", "SOME_TOOL_COMMAND", "MYAPP_HOOKS", "BASH_FUNC_ls%%", "", "A=B", "A B", "Path",
 	} {
 		if len(command.Choosing(map[string]string{name: "x"})) != 1 {
 			t.Errorf("%q passes for harmless", name)
@@ -199,6 +200,11 @@ func TestChoosing(t *testing.T) {
 	for _, name := range []string{"RUST_BACKTRACE", "GIT_AUTHOR_NAME", "LANG", "TZ", "NO_COLOR", "CI", "GOFLAGS", "GOOS", "CARGO_TERM_COLOR", "RUST_LOG", "CARGO_BUILD_JOBS"} {
 		if got := command.Choosing(map[string]string{name: "-mod=mod"}); len(got) != 0 {
 			t.Errorf("%q passes for dangerous", name)
+		}
+	}
+	for value, n := range map[string]int{"1": 0, "debug": 0, "en_US.UTF-8": 0, "./x": 1, "/bin/sh": 1, "a;b": 1, "$(id)": 1, "a|b": 1} {
+		if len(command.Choosing(map[string]string{"FOO": value})) != n {
+			t.Errorf("FOO=%s is not judged by what it says", value)
 		}
 	}
 	for _, flags := range []string{"-toolexec=./x", "-count=1 -exec ./x", "--overlay=o.json", "-modfile=x"} {

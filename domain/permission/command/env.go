@@ -6,9 +6,17 @@ import (
 )
 
 // Names of environment variables that choose what code runs, or whose home it has.
-// No grant covers a call that sets one of them. The list is one of known cases: a
-// program may have its own.
+// No grant covers a call that sets one of them. No list can be whole, since a program
+// may have its own: so names that sound like such a choice count, and values that look
+// like a path or a command.
 var (
+	// harmless are names that only say how much, in which words or for what, although
+	// one of the rules below would take them.
+	harmless = []string{
+		"GOOS", "GOARCH", "GOARM", "GOARM64", "GOAMD64", "GO386", "GOMAXPROCS", "GOGC", "GOMEMLIMIT", "GOTRACEBACK",
+		"CARGO_TERM_COLOR", "CARGO_TERM_VERBOSE", "CARGO_INCREMENTAL", "CARGO_BUILD_JOBS", "RUST_BACKTRACE", "LANG", "LANGUAGE", "NO_COLOR", "FORCE_COLOR", "CI",
+	}
+
 	choosingNames = []string{
 		"HOME", "PATH", "PATHEXT", "COMSPEC", "IFS", "ENV", "CDPATH", "SHELL", "ZDOTDIR", "PS4", "PROMPT_COMMAND", "SHELLOPTS",
 		"USERPROFILE", "APPDATA", "LOCALAPPDATA", "PAGER", "MANPAGER", "EDITOR", "VISUAL", "BROWSER", "LESSOPEN", "LESSCLOSE", "MANOPT",
@@ -21,13 +29,17 @@ var (
 		"MAVEN_OPTS", "MAVEN_ARGS", "GRADLE_OPTS", "JAVA_OPTS", "SBT_OPTS", "KOTLIN_HOME", "PHPRC", "PHP_INI_SCAN_DIR", "LUA_INIT", "R_PROFILE", "R_PROFILE_USER", "R_HOME",
 		"ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS", "ERL_LIBS", "ELIXIR_ERL_OPTIONS", "DOTNET_STARTUP_HOOKS", "DOTNET_ADDITIONAL_DEPS", "BUNDLE_GEMFILE", "GEM_HOME", "GEM_PATH",
 		"VIRTUAL_ENV", "PIP_CONFIG_FILE", "PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "HGRCPATH", "RIPGREP_CONFIG_PATH", "TAR_OPTIONS", "WGETRC", "CURL_HOME", "OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES",
-		"GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN", "NLSPATH", "LOCPATH", "RES_OPTIONS", "TZDIR", "TERMINFO", "TERMINFO_DIRS", "GLIBC_TUNABLES", "SSLKEYLOGFILE", "KUBECONFIG",
+		"MAKE", "FC", "F77", "GCONV_PATH", "GETCONF_DIR", "HOSTALIASES", "LOCALDOMAIN", "NLSPATH", "LOCPATH", "RES_OPTIONS", "TZDIR", "TERMINFO", "TERMINFO_DIRS", "GLIBC_TUNABLES", "SSLKEYLOGFILE", "KUBECONFIG",
 	}
 	choosingPrefixes = []string{
 		"LD_", "DYLD_", "BASH_", "PERL", "PYTHON", "RUBY", "GIT_", "RUSTC", "SSH_", "CGO_", "LUA_INIT_", "LUA_PATH", "LUA_CPATH",
-		"NPM_CONFIG_", "YARN_", "PNPM_", "BUN_", "DENO_", "XDG_", "CORECLR_", "COMPLUS_", "GIO_", "GTK_", "QT_", "DOCKER_",
+		"GO", "CARGO_", "CMAKE_", "CCACHE_", "SCCACHE_", "DISTCC_", "RSYNC_", "PYTEST_", "PIP_", "UV_", "SUDO_", "MAVEN_", "GRADLE_", "NPM_CONFIG_", "YARN_", "PNPM_", "BUN_", "DENO_", "XDG_", "CORECLR_", "COMPLUS_", "GIO_", "GTK_", "QT_", "DOCKER_",
 	}
-	choosingSuffixes = []string{"_PROXY", "_WRAPPER"}
+	choosingSuffixes = []string{
+		"_PROXY", "_WRAPPER", "_LAUNCHER", "_COMMAND", "_CMD", "PROG", "_PROGRAM", "_EXEC", "_RSH", "_SHELL", "_PREFIX", "OPTS", "_OPTIONS", "_ARGS", "FLAGS",
+		"PATH", "_HOME", "_ROOT", "_BIN", "_CONFIG", "_RC", "_EDITOR", "_PAGER", "_ASKPASS", "_PROVIDER", "_HOOK", "_HOOKS", "_PLUGIN", "_PLUGINS",
+		"_PRELOAD", "_INIT", "_STARTUP", "_TOOL", "_COMPILER", "_LINKER", "_RUNNER", "_INTERPRETER", "_MODULES", "_REGISTRY",
+	}
 
 	// identity are the GIT_ variables that only say who and when.
 	identity = []string{
@@ -35,6 +47,8 @@ var (
 	}
 	// goPrograms are the flags of GOFLAGS that name programs or sources.
 	goPrograms = []string{"toolexec", "exec", "overlay", "modfile", "vettool", "ldflags", "gccgoflags"}
+	// commandLike are characters of paths and of what a shell acts on.
+	commandLike = "/\\;|&$`<>(){}'\"\n\x00"
 )
 
 // Choosing returns the names among env that choose what code runs, sorted. A name
@@ -57,14 +71,14 @@ func chooses(name, value string) bool {
 	switch {
 	case !isVariable(name):
 		return true
-	case slices.Contains(identity, name):
+	case name == "TZ", slices.Contains(identity, name):
+		return false
+	case strings.ContainsAny(value, commandLike):
+		return true
+	case slices.Contains(harmless, name), strings.HasPrefix(name, "LC_"):
 		return false
 	case name == "GOFLAGS":
 		return slices.ContainsFunc(goPrograms, func(f string) bool { return strings.Contains(value, "-"+f) })
-	case strings.HasPrefix(name, "CARGO_TARGET_") && (strings.HasSuffix(name, "_LINKER") || strings.HasSuffix(name, "_RUNNER") || strings.HasSuffix(name, "FLAGS")):
-		return true
-	case strings.HasPrefix(name, "CARGO_BUILD_") && name != "CARGO_BUILD_JOBS", strings.HasPrefix(name, "CARGO_ALIAS_"):
-		return true
 	}
 	return slices.Contains(choosingNames, name) || has(choosingPrefixes, strings.HasPrefix) || has(choosingSuffixes, strings.HasSuffix)
 }
