@@ -80,6 +80,10 @@ func (s *search) program(p Program, depth int) {
 		}
 	case slices.Contains(switchers, name):
 		s.switcher(args, depth)
+	case slices.Contains(launchers, name):
+		s.launcher(args, depth)
+	case slices.Contains(redefiners, name):
+		s.whole = false
 	}
 	if w, ok := wrappers[name]; ok {
 		s.wrapped(w, name, args, depth)
@@ -91,7 +95,12 @@ func (s *search) wrapped(w wrapper, name string, args []string, depth int) {
 	if name == "env" && s.splitString(args, depth) {
 		return
 	}
+	own := args
 	for _, argv := range w.inner(args) {
+		if name == "xargs" {
+			s.fromInput(argv, own[:len(own)-len(argv)], depth)
+			continue
+		}
 		if name == "flock" && len(argv) > 1 && (argv[0] == "-c" || argv[0] == "--command") {
 			s.script(argv[1], depth)
 			continue
@@ -149,22 +158,51 @@ func (s *search) find(args []string, depth int) {
 		if end := slices.IndexFunc(argv, func(w string) bool { return w == ";" || w == "+" }); end >= 0 {
 			argv = argv[:end]
 		}
-		s.program(Program{Argv: argv}, depth+1)
+		s.program(Program{Argv: unknownWhere(argv, "{}")}, depth+1)
 	}
 }
 
-// git takes in an alias that is a shell command: git -c alias.x='!CMD' x.
-func (s *search) git(args []string, depth int) {
-	for i, a := range args {
-		setting := strings.TrimPrefix(a, "-c")
-		if a == "-c" && i+1 < len(args) {
-			setting = args[i+1]
+// unknownWhere is the argument list with Unknown in the place of a placeholder that is
+// filled in when the command runs.
+func unknownWhere(argv []string, placeholder string) []string {
+	out := slices.Clone(argv)
+	for i, w := range out {
+		out[i] = strings.ReplaceAll(w, placeholder, Unknown)
+	}
+	return out
+}
+
+// fromInput takes in the command of xargs, whose arguments come from what it reads: in
+// the place of a placeholder that its options name, or behind the others.
+func (s *search) fromInput(argv, options []string, depth int) {
+	for i, o := range options {
+		placeholder := ""
+		switch {
+		case (o == "-I" || o == "-J" || o == "--replace") && i+1 < len(options):
+			placeholder = options[i+1]
+		case strings.HasPrefix(o, "-I"), strings.HasPrefix(o, "-J"):
+			placeholder = o[2:]
+		case strings.HasPrefix(o, "--replace="):
+			placeholder = strings.TrimPrefix(o, "--replace=")
+		case o == "-i", o == "--replace":
+			placeholder = "{}"
+		case strings.HasPrefix(o, "-i"):
+			placeholder = o[2:]
 		}
-		key, value, ok := strings.Cut(setting, "=!")
-		if ok && strings.HasPrefix(strings.ToLower(key), "alias.") {
-			s.script(value, depth)
+		if placeholder != "" {
+			s.program(Program{Argv: unknownWhere(argv, placeholder)}, depth+1)
 			return
 		}
+	}
+	s.program(Program{Argv: argv}, depth+1)
+	s.program(Program{Argv: append(slices.Clone(argv), Unknown)}, depth+1)
+}
+
+// launcher takes in what follows --, and what else it starts counts as not read.
+func (s *search) launcher(args []string, depth int) {
+	s.whole = false
+	if at := slices.Index(args, "--"); at >= 0 {
+		s.program(Program{Argv: args[at+1:]}, depth+1)
 	}
 }
 

@@ -7,9 +7,17 @@ import (
 
 var (
 	shells       = []string{"sh", "bash", "dash", "ash", "zsh", "ksh", "mksh", "rbash", "csh", "tcsh", "fish"}
-	interpreters = []string{"python", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua"}
-	evaluators   = []string{"eval", "watch", "parallel"}
+	interpreters = []string{"python", "python3", "node", "deno", "bun", "perl", "ruby", "php", "lua", "awk", "gawk", "mawk", "nawk"}
+	evaluators   = []string{"eval", "watch"}
 	switchers    = []string{"su", "runuser", "script"}
+
+	// launchers start what their arguments name, in a way that is not read here.
+	launchers = []string{
+		"parallel", "bwrap", "firejail", "systemd-run", "nsenter", "perf", "fakeroot", "docker", "podman", "kubectl", "ssh", "machinectl",
+		"start-stop-daemon", "daemonize", "screen", "tmux", "expect", "batch", "at", "gdb", "valgrind", "npx", "pnpx", "bunx", "uvx", "pipx",
+	}
+	// redefiners change what a name means to the shell that goes on.
+	redefiners = []string{"hash", "alias", "enable"}
 )
 
 // Starts reports whether the program runs what its arguments name, so that allowing
@@ -17,8 +25,8 @@ var (
 func Starts(program string) bool {
 	name := Name(program)
 	_, wraps := wrappers[name]
-	return wraps || name == "find" || name == "trap" ||
-		slices.Contains(shells, name) || slices.Contains(evaluators, name) || slices.Contains(switchers, name)
+	return wraps || slices.Contains([]string{"find", "trap", "git", "make", "gmake"}, name) || slices.Contains(interpreters, name) ||
+		slices.Contains(launchers, name) || slices.Contains(shells, name) || slices.Contains(evaluators, name) || slices.Contains(switchers, name)
 }
 
 // wrapper is a command whose arguments hold another command.
@@ -33,6 +41,7 @@ var wrappers = map[string]wrapper{
 	"nohup": {}, "setsid": {}, "nice": {valued: "n"}, "ionice": {valued: "cnpPu"}, "chrt": {valued: "pTPD", skip: 1},
 	"taskset": {skip: 1, query: "p"}, "timeout": {valued: "ks", skip: 1}, "gtimeout": {valued: "ks", skip: 1}, "stdbuf": {valued: "ioe"},
 	"time": {valued: "fo"}, "chroot": {skip: 1}, "command": {query: "vV"}, "builtin": {}, "exec": {valued: "a"},
+	"setpriv": {}, "prlimit": {valued: "p"}, "linux32": {}, "linux64": {}, "i386": {}, "x86_64": {}, "setarch": {}, "runuser": {valued: "uUgGsc"},
 	"busybox": {}, "toybox": {}, "unshare": {valued: "SGRw"}, "caffeinate": {valued: "tw"},
 	"xargs": {valued: "IELnPsdaJRS"}, "flock": {valued: "wE", skip: 1}, "strace": {valued: "aeoOpPsSuEIbX"}, "ltrace": {valued: "aeosuxlnpADF"},
 }
