@@ -30,11 +30,11 @@ const (
 
 // answers to a question with this offer. What nothing can be remembered about is
 // answered for this call.
-func (p Posture) answers(o *Offer) []string {
+func (p Posture) answers(c Call, o *Offer) []string {
 	switch {
 	case o == nil:
 		return []string{AnswerOnce, AnswerDeny, AnswerDenyReason}
-	case !p.Project:
+	case !p.Project, pattern.Canonical(c.Tool) == "job_kill": // a job's id means nothing to another run
 		return []string{AnswerOnce, AnswerSession, AnswerEdit, AnswerDeny, AnswerDenyReason}
 	}
 	return []string{AnswerOnce, AnswerSession, AnswerRemember, AnswerEdit, AnswerDeny, AnswerDenyReason}

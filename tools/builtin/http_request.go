@@ -23,8 +23,8 @@ var httpRequest = newHTTPRequest(net.DefaultResolver)
 func newHTTPRequest(r egress.Resolver) tools.Tool {
 	return tools.New(tools.Spec[httpRequestIn]{
 		Name: "http_request",
-		Summary: "Make an HTTP request and show status and body of the answer. Redirects are followed, also to other hosts; " +
-			"there, credentials are no longer sent, and only GET and HEAD are repeated.",
+		Summary: "Make an HTTP request and show status and body of the answer. Redirects are followed on the same host; " +
+			"one that leads to another host is an error that says where.",
 		Check:  func(in *httpRequestIn) error { return in.check(r) },
 		Input:  httpRequestInput,
 		Line:   httpRequestLine,
@@ -85,7 +85,10 @@ func httpRequestLine(in httpRequestIn) (line string, complete bool) {
 }
 
 func httpRequestFacts(at tools.Place, in httpRequestIn) permission.Facts {
-	return urlFacts(at, in.URL, in.target)
+	f := urlFacts(at, in.URL, in.target)
+	reads := in.Method == http.MethodGet || in.Method == http.MethodHead
+	f.Plain = reads && in.target.Scheme() == "https" && len(in.Headers) == 0 && in.Body == ""
+	return f
 }
 
 // urlFacts are those of a call that is about a URL.

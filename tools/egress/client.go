@@ -124,11 +124,11 @@ func (c *client) listed(t *Target) error {
 	return nil
 }
 
-// permits holds a redirect to the rules that the first request was held to. Addresses
-// are looked at when it connects.
+// permits holds a redirect to the deny entries that the first request was held to. The
+// host is the same.
 func (c *client) permits(t *Target) error {
-	if err := c.listed(t); err != nil || c.denied == nil {
-		return err
+	if c.denied == nil {
+		return nil
 	}
 	if why := c.denied(t.text, t.ascii); why != "" {
 		return &Refused{why}

@@ -145,6 +145,9 @@ func (t *Target) ASCIIHost() string { return t.ascii }
 // Host is the host in its normal form.
 func (t *Target) Host() host.Host { return t.url.Host }
 
+// Scheme is https or http.
+func (t *Target) Scheme() string { return t.url.Scheme }
+
 // Origin is scheme, host and port.
 func (t *Target) Origin() string { return t.url.Scheme + "://" + t.url.Host.String() }
 

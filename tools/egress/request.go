@@ -79,17 +79,17 @@ func isCredential(key string) bool {
 	return slices.ContainsFunc(credentials, func(part string) bool { return strings.Contains(key, part) })
 }
 
-// Do makes a request and follows its redirects, at most ten, also to other hosts that
-// the settings and denied let through. None leads from https to http. Once the origin
-// changes, headers that look like credentials are no longer sent, and what is more than
-// reading is not repeated at another host. A status of failure is no error. A *Refused
-// says that a rule forbids the request or a redirect; requests before that were made.
+// Do makes a request and follows its redirects, at most ten, on the same host, as far as
+// denied lets them through. None leads from https to http; where one leads to https,
+// headers that look like credentials are no longer sent. A status of failure is no
+// error. A *Refused says that a rule forbids the request or a redirect; requests before
+// that were made.
 func Do(ctx context.Context, t *Target, r Request, s Settings, denied Denied) (Response, error) {
-	return newClient(s, denied).do(ctx, hop{t, r}, anywhere)
+	return newClient(s, denied).do(ctx, hop{t, r}, onTheHost)
 }
 
-// anywhere follows where the rules of Do lead.
-func anywhere(from hop, r *http.Response) (*hop, string, error) {
+// onTheHost follows where the rules of Do lead.
+func onTheHost(from hop, r *http.Response) (*hop, string, error) {
 	to := location(r)
 	if to == "" {
 		return nil, "", nil
@@ -103,14 +103,11 @@ func anywhere(from hop, r *http.Response) (*hop, string, error) {
 		next.Method = http.MethodGet
 		next.Request = next.withoutBody()
 	}
-	otherHost := at.Host() != from.at.Host()
-	if otherHost {
-		if next.Method != http.MethodGet && next.Method != http.MethodHead {
-			return nil, "", &Refused{next.Method + " is not repeated at another host; if that is meant, make a call with the new URL"}
-		}
-		next.Request = next.withoutBody()
+	if at.Host() != from.at.Host() {
+		// What was allowed is a call to one host; where that sends readers is its choice.
+		return nil, "", &Refused{"it leads to another host; if that is meant, make a call with the new URL"}
 	}
-	if otherHost || at.url.Scheme != from.at.url.Scheme {
+	if at.url.Scheme != from.at.url.Scheme {
 		next.Header = dropped(next.Header, isCredential)
 	}
 	return &next, "", nil

@@ -77,12 +77,12 @@ func TestWhatARedirectRepeats(t *testing.T) {
 		body           bool
 	}{
 		{"GET", "301", "same", "GET", true},
-		{"GET", "302", "away", "GET", false},
-		{"HEAD", "303", "away", "HEAD", false},
+		{"GET", "302", "away", "", false},
+		{"HEAD", "303", "away", "", false},
 		{"POST", "301", "same", "GET", false},
 		{"POST", "302", "same", "GET", false},
 		{"POST", "303", "same", "GET", false},
-		{"POST", "303", "away", "GET", false},
+		{"POST", "303", "away", "", false},
 		{"POST", "307", "same", "POST", true},
 		{"POST", "308", "same", "POST", true},
 		{"PUT", "301", "same", "PUT", true},
@@ -100,7 +100,7 @@ func TestWhatARedirectRepeats(t *testing.T) {
 		_, err := do(t, to(home, target, c.status), egress.Request{Method: c.method, Header: header(), Body: "body"}, private, nil)
 		name := c.method + " " + c.status + " " + c.where
 		if c.then == "" {
-			if len(s.asked) != 1 || !errors.As(err, new(*egress.Refused)) || !strings.Contains(err.Error(), c.method+" is not repeated at another host") {
+			if len(s.asked) != 1 || !errors.As(err, new(*egress.Refused)) || !strings.Contains(err.Error(), "it leads to another host") {
 				t.Errorf("%s: %d requests, %v", name, len(s.asked), err)
 			}
 			continue
@@ -117,27 +117,12 @@ func TestWhatARedirectRepeats(t *testing.T) {
 			if slices.Contains([]string{"Accept", "Content-Type", "X-Plain"}, key) {
 				continue
 			}
-			if kept := then.header.Get(key) == v[0]; kept != (c.where == "same") {
-				t.Errorf("%s: %s is kept: %t", name, key, kept)
+			if then.header.Get(key) != v[0] {
+				t.Errorf("%s: %s is not kept", name, key)
 			}
 		}
 		if then.header.Get("Cookie") == "a=b" || strings.Contains(then.header.Get("Cookie"), "a=b") || then.header.Get("Referer") != "" {
 			t.Errorf("%s: cookies and addresses of the server are sent: %v", name, then.header)
-		}
-	}
-}
-
-// What was left behind at one host is not sent again where a redirect leads back.
-func TestCredentialsStayLeftBehind(t *testing.T) {
-	s := newSites(t)
-	back := to(s.away.URL, named(s.home)+"/end", "302")
-	r, err := do(t, to(named(s.home), back, "302"), egress.Request{Method: "GET", Header: header()}, private, nil)
-	if err != nil || len(s.asked) != 3 || r.URL != named(s.home)+"/end" || s.asked[0].header.Get("Authorization") == "" {
-		t.Fatalf("%+v, %v, %d requests", r, err, len(s.asked))
-	}
-	for _, x := range s.asked[1:] {
-		if x.header.Get("Authorization")+x.header.Get("Cookie")+x.header.Get("X-Api-Key") != "" {
-			t.Errorf("%+v", x)
 		}
 	}
 }
@@ -161,14 +146,13 @@ func TestRedirectsThatAreNotFollowed(t *testing.T) {
 		{"https://2130706433/", private, nil, "write 127.0.0.1", false},
 		{"https:///x", private, nil, "has no host", false},
 		{"https://ex%zz/", private, nil, "cannot be read", false},
-		{s.away.URL + "/x", egress.Settings{AllowPrivateIPs: true, AllowedHosts: []string{"example.com"}}, nil, `host "` + strings.TrimPrefix(s.away.URL, "https://") + `" is not in the configured allowlist`, true},
+		{s.away.URL + "/x", private, nil, "it leads to another host", true},
 		{"/secret", private, func(url, _ string) string {
 			if strings.HasSuffix(url, "/secret") {
 				return "denied by config x"
 			}
 			return ""
 		}, "denied by config x", true},
-		{"https://b\u00fccher.example/", private, func(_, ascii string) string { return ascii }, "xn--bcher-kva.example", true},
 	} {
 		s.asked = nil
 		_, err := do(t, to(home, c.to, "302"), egress.Request{Method: "GET"}, c.settings, c.denied)

@@ -37,6 +37,9 @@ type Facts struct {
 	// FoldCase: the file system finds names in other case too.
 	FoldCase bool `json:"fold_case,omitempty"`
 
+	// Plain: a request of http_request only reads, over https, with no headers and no
+	// body of the model's choosing. A grant for its URL covers no other.
+	Plain bool `json:"plain,omitempty"`
 	// ASCIIHost is the IDNA form of the URL's host if that is not ASCII.
 	ASCIIHost string `json:"ascii_host,omitempty"`
 	// Addrs are the addresses that the URL's host leads to, if they were looked up.

@@ -21,6 +21,8 @@ func (p Pattern) Covers(toolName string, f Facts) bool {
 		return true
 	case t.kind == kindProgram:
 		return p.form == formArgs && len(f.Argv) > 0 && p.program == f.Argv[0] && p.coversArguments(f.Argv[1:])
+	case t.name == toolRequest && !f.Plain, t.name == toolInput:
+		return false // the same input can mean anything to another program
 	case t.kind == kindCommand, t.kind == kindText:
 		return p.glob == f.Principal
 	case t.kind == kindPath:

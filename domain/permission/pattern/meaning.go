@@ -27,6 +27,10 @@ func (p Pattern) Meaning() string {
 		return p.pathMeaning()
 	case t.kind == kindCommand:
 		return fmt.Sprintf("%s with exactly this command, character for character%s", p.tool, p.literalStar())
+	case p.tool == toolRequest:
+		return fmt.Sprintf("http_request with GET or HEAD to exactly this URL over https, with no headers and no body; a redirect to another host is not followed%s", p.literalStar())
+	case p.tool == toolInput:
+		return "nothing: input is asked about each time, since the same text can mean anything to another program"
 	case t.kind == kindURL:
 		return "nothing: fetches are approved by their host"
 	}

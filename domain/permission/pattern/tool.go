@@ -25,12 +25,14 @@ type tool struct {
 }
 
 const (
-	toolExec   = "exec"
-	toolFetch  = "web_fetch"
-	toolConfig = "config_edit"
-	toolView   = "view"
-	toolBlame  = "blame"
-	mcpPrefix  = "mcp__"
+	toolExec    = "exec"
+	toolFetch   = "web_fetch"
+	toolConfig  = "config_edit"
+	toolView    = "view"
+	toolRequest = "http_request"
+	toolInput   = "terminal_write"
+	toolBlame   = "blame"
+	mcpPrefix   = "mcp__"
 )
 
 // table is the one place where names meet. git and file, like shell, are also the kinds
@@ -55,10 +57,10 @@ var table = []tool{
 	{"git_exec", kindCommand, []string{"git"}},
 	{"git_status", kindBare, nil},
 	{"git_diff", kindBare, nil},
-	{"terminal_write", kindCommand, nil},
+	{toolInput, kindCommand, nil},
 	{"terminal_read", kindText, nil},
 	{"terminal_wait", kindText, nil},
-	{"http_request", kindText, nil},
+	{toolRequest, kindText, nil},
 	{"web_search", kindText, nil},
 	{"artifact_read", kindText, nil},
 	{"read_attachment", kindText, nil},
