@@ -46,7 +46,7 @@ func (at Place) Paths(names ...string) permission.Facts {
 // Command are the facts of a call that runs a shell command in dir, relative to the
 // workspace. principal is what the model wrote, script what the shell is given.
 func (at Place) Command(principal, script, dir string, parse command.Parse) permission.Facts {
-	f := permission.Facts{Principal: principal, FoldCase: foldCase}
+	f := permission.Facts{Principal: principal, Dir: at.dir(dir), FoldCase: foldCase}
 	commands, read := parse(script)
 	var whole bool
 	f.Programs, whole = command.Programs(commands, parse)
@@ -57,7 +57,7 @@ func (at Place) Command(principal, script, dir string, parse command.Parse) perm
 
 // Exec are the facts of a call that runs one program in dir, without a shell.
 func (at Place) Exec(argv []string, dir string, parse command.Parse) permission.Facts {
-	f := permission.Facts{Argv: argv, FoldCase: foldCase}
+	f := permission.Facts{Argv: argv, Dir: at.dir(dir), FoldCase: foldCase}
 	var whole bool
 	f.Programs, whole = command.Programs([]command.Program{{Argv: argv}}, parse)
 	f.Opaque = !whole
@@ -66,6 +66,19 @@ func (at Place) Exec(argv []string, dir string, parse command.Parse) permission.
 		f.Resolved = f.Programs[0].Resolved
 	}
 	return f
+}
+
+// dir is where a command begins, relative to the workspace; "" for the workspace itself.
+func (at Place) dir(name string) string {
+	if filepath.IsAbs(name) && at.Path != "" {
+		if rel, err := filepath.Rel(at.Path, name); err == nil {
+			name = rel
+		}
+	}
+	if name = filepath.ToSlash(filepath.Clean(name)); name == "." {
+		return ""
+	}
+	return name
 }
 
 // resolve finds the files of programs that are started in dir.

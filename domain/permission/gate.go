@@ -57,7 +57,7 @@ func (p Posture) closed(c Call, level int) []ClosedGate {
 		g = append(g, ClosedGate{gate, fmt.Sprintf(format, args...)})
 	}
 	name := pattern.Canonical(c.Tool)
-	if !c.Void && p.Config.unclear(c.Tool, c.Facts) {
+	if p.Config.unclear(c.Tool, c.Facts) {
 		add(GateUnclear, "a deny entry could be about it, and not all that it touches can be read")
 	}
 	switch p.Preset {

@@ -84,6 +84,9 @@ func (p Posture) readOnlyLimit(c Call) *Limit {
 // boundsLimit keeps file tools inside the workspace, and edits away from what would
 // change how commands run or what is allowed.
 func (p Posture) boundsLimit(c Call) *Limit {
+	if d := c.Facts.Dir; d == ".." || strings.HasPrefix(d, "../") || strings.HasPrefix(d, "/") {
+		return &Limit{"workspace_bounds", fmt.Sprintf("working_directory %q leads out of the workspace; use a directory below its root", shorten(d))}
+	}
 	edits := pattern.Edits(c.Tool)
 	for _, x := range c.Facts.Paths {
 		if x.Outside() {

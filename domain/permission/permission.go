@@ -61,7 +61,9 @@ func Decide(c Call, p Posture) Verdict {
 	if v.Denied = p.Config.Denied(c.Tool, c.Facts); len(v.Denied) > 0 {
 		return v.deny(LayerDeny, v.Denied[0].List, v.Denied[0].List, denialMessage(v.Denied))
 	}
-	v.Gates = p.closed(c, v.Level)
+	if !c.Void { // there is nothing to ask about: it comes to an error
+		v.Gates = p.closed(c, v.Level)
+	}
 	if len(v.Gates) > 0 && p.Preset == PresetBlock {
 		return v.deny(LayerGate, "preset-block", "agent_preset_approval", "the task's preset denies what would need an approval; do without it ("+reasons(v.Gates)+")")
 	}

@@ -25,6 +25,9 @@ type Facts struct {
 	Resolved string `json:"resolved,omitempty"`
 	// Env is what exec sets for the child. Values never leave the decision.
 	Env map[string]string `json:"-"`
+	// Dir is where a command begins, relative to the workspace root and cleaned; "" for
+	// the root. A grant for a command, or for a program named by a relative path, is about the root.
+	Dir string `json:"dir,omitempty"`
 	// Programs are all programs that the call starts (command.Programs). Left out for
 	// exec, they are found in Argv, where a script then counts as not read.
 	Programs []command.Program `json:"programs,omitempty"`

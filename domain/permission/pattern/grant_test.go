@@ -31,3 +31,27 @@ func TestWhatAGrantDoesNotCover(t *testing.T) {
 		t.Error("input to one program answers another")
 	}
 }
+
+// The same words in another directory are another command.
+func TestDirectories(t *testing.T) {
+	for text, c := range map[string]struct {
+		tool  string
+		facts pattern.Facts
+		moves bool
+	}{
+		"shell(./x)":          {"shell_exec", pattern.Facts{Principal: "./x"}, true},
+		"exec(./x) args(*)":   {"exec", pattern.Facts{Argv: []string{"./x"}}, true},
+		"exec(cargo) args(*)": {"exec", pattern.Facts{Argv: []string{"cargo"}}, false},
+		"exec(/x) args(*)":    {"exec", pattern.Facts{Argv: []string{"/x"}}, false},
+	} {
+		p, err := pattern.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		below := c.facts
+		below.Dir = "sub"
+		if !p.Covers(c.tool, c.facts) || p.Covers(c.tool, below) == c.moves {
+			t.Errorf("%s: covers the root %t, below %t", text, p.Covers(c.tool, c.facts), p.Covers(c.tool, below))
+		}
+	}
+}

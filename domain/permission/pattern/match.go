@@ -20,15 +20,23 @@ func (p Pattern) Covers(toolName string, f Facts) bool {
 	case p.form == formBare:
 		return true
 	case t.kind == kindProgram:
-		return p.form == formArgs && len(f.Argv) > 0 && p.program == f.Argv[0] && p.coversArguments(f.Argv[1:])
+		return p.form == formArgs && len(f.Argv) > 0 && p.program == f.Argv[0] && !f.moved() && p.coversArguments(f.Argv[1:])
 	case t.name == toolRequest && !f.Plain, t.name == toolInput:
 		return false // the same input can mean anything to another program
-	case t.kind == kindCommand, t.kind == kindText:
+	case t.kind == kindCommand:
+		return p.glob == f.Principal && f.Dir == ""
+	case t.kind == kindText:
 		return p.glob == f.Principal
 	case t.kind == kindPath:
 		return len(f.Paths) > 0 && !slices.ContainsFunc(f.Paths, func(x Path) bool { return !p.coversPath(x, f.FoldCase) })
 	}
 	return false
+}
+
+// moved reports whether the program is named by a path that leads elsewhere than from
+// the workspace root.
+func (f Facts) moved() bool {
+	return f.Dir != "" && strings.Contains(f.Argv[0], "/") && !strings.HasPrefix(f.Argv[0], "/")
 }
 
 func (p Pattern) coversArguments(args []string) bool {

@@ -26,7 +26,7 @@ func (p Pattern) Meaning() string {
 	case t.kind == kindPath:
 		return p.pathMeaning()
 	case t.kind == kindCommand:
-		return fmt.Sprintf("%s with exactly this command, character for character%s", p.tool, p.literalStar())
+		return fmt.Sprintf("%s with exactly this command, character for character, in the workspace itself%s", p.tool, p.literalStar())
 	case p.tool == toolRequest:
 		return fmt.Sprintf("http_request with GET or HEAD to exactly this URL over https, with no headers and no body; a redirect to another host is not followed%s", p.literalStar())
 	case p.tool == toolInput:

@@ -370,7 +370,7 @@ func TestMeaning(t *testing.T) {
 		"exec(cargo) args(*x*)":        "any exec of cargo whose arguments match *x*, where a blank is the boundary between two arguments and * any text, boundaries included" + literal,
 		"exec(env) args(*)":            "any exec of env, any arguments; env runs what its arguments name, so this can be any command",
 		"exec(a\nb) args()":            `any exec of "a\nb" without arguments; only "a\nb" is run, never through a shell`,
-		"shell(ls *)":                  "shell with exactly this command, character for character; * is part of it and no wildcard",
+		"shell(ls *)":                  "shell with exactly this command, character for character, in the workspace itself; * is part of it and no wildcard",
 		"shell":                        "any shell call, whatever its arguments",
 		"edit(src/*)":                  "any edit of paths directly in src, not in directories below it",
 		"edit(*)":                      "any edit of paths directly in the workspace root, not in directories below it",
