@@ -43,13 +43,14 @@ type permissionsCommand struct {
 // permissionsExplain is "hecate permissions explain".
 type permissionsExplain struct {
 	serverFlags
-	Past   string   `name:"run" placeholder:"RUN" help:"Explain the calls of a run, or of a task's latest run, from the log."`
-	Call   string   `placeholder:"ID" help:"Of those only the ones with this id, or a beginning of it."`
-	Levels bool     `help:"Decide by levels instead of by the server's policies."`
-	JSON   bool     `name:"json" help:"Print JSON."`
-	JSONL  bool     `name:"jsonl" help:"Decide the cases on standard input, one JSON object a line; what they give counts, no file is read."`
-	Tool   string   `arg:"" optional:"" help:"The tool, by any of its names: exec, shell, edit …"`
-	About  []string `arg:"" optional:"" passthrough:"" help:"What the call is about: the program and its arguments, the command, the path, the URL."`
+	Past     string   `name:"run" placeholder:"RUN" help:"Explain the calls of a run, or of a task's latest run, from the log."`
+	Call     string   `placeholder:"ID" help:"Of those only the ones with this id, or a beginning of it."`
+	Levels   bool     `help:"Decide by levels, as hecate run does; that is the default." default:"true" hidden:""`
+	Policies bool     `name:"runtime-policies" help:"Decide by the server's policies instead of by the levels of the tools."`
+	JSON     bool     `name:"json" help:"Print JSON."`
+	JSONL    bool     `name:"jsonl" help:"Decide the cases on standard input, one JSON object a line; what they give counts, no file is read."`
+	Tool     string   `arg:"" optional:"" help:"The tool, by any of its names: exec, shell, edit …"`
+	About    []string `arg:"" optional:"" passthrough:"" help:"What the call is about: the program and its arguments, the command, the path, the URL."`
 }
 
 // Help is the long help of the command.
@@ -62,7 +63,7 @@ Examples:
 
     hecate permissions explain exec npm install
     hecate permissions explain shell "git push --force"
-    hecate permissions explain --levels edit go.mod
+    hecate permissions explain --runtime-policies edit go.mod
     hecate permissions explain --run run_5d20… --call call_2`
 }
 
@@ -90,9 +91,9 @@ func (c permissionsExplain) Run(a *app) error {
 	}
 	environ := env.ToMap(a.environ)
 	files := permissions.New(userConfigDir(environ), slog.New(slog.DiscardHandler))
-	p := permission.Posture{Name: permission.PostureRuntime, Policies: permission.Default, Config: files.For(permissions.Project{Dir: dir})}
-	if c.Levels {
-		p.Name = permission.PostureLevels
+	p := permission.Posture{Name: permission.PostureLevels, Project: true, Policies: permission.Default, Config: files.For(permissions.Project{Dir: dir})}
+	if c.Policies {
+		p.Name = permission.PostureRuntime
 	}
 	if list, set := environ["HECATE_TASK_APPROVAL_POLICIES"]; set {
 		if p.Policies, err = permission.ParsePolicies(list); err != nil {

@@ -131,7 +131,7 @@ func TestExplain(t *testing.T) {
 	explain := permissionProject(t)
 	out, errs := explain(0, "shell_exec", "env A=1 npm ci")
 	check(t, out, []string{
-		"shell (shell_exec): deny", "decided by deny (permissions.deny), posture runtime", "denied by config pattern exec(npm) args(*): Use pnpm.",
+		"shell (shell_exec): deny", "decided by deny (permissions.deny), posture levels", "denied by config pattern exec(npm) args(*): Use pnpm.",
 		".hecate/config.toml:2: [permissions.deny] exec(npm) args(*) matches", "does not reach:", "[permissions.deny] edit(sub/**) does not match",
 	})
 	check(t, errs, []string{"! ", "not in force until it is accepted"})

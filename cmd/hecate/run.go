@@ -70,6 +70,11 @@ func (c runCommand) Run(a *app) error {
 	if err != nil {
 		return err
 	}
+	if c.Server == "" { // else the files are those of another machine
+		if err := c.checkFiles(a, task.WorkingDirectory); err != nil {
+			return err
+		}
+	}
 	return c.withServer(ctx, a, c.startServer, func(server *client.Client, local *localServer) error {
 		err := c.on(ctx, a, server, local, newRun{task, ahead})
 		if local == nil || !c.Keep {

@@ -33,7 +33,11 @@ func (a Ahead) Check() error {
 		return fault.Invalid("invalid_request", "allow_tools has %d patterns, at most %d are allowed", len(a.AllowTools), allowToolsMax)
 	}
 	for _, text := range a.AllowTools {
-		if _, err := pattern.Parse(text); err != nil {
+		p, err := pattern.Parse(text)
+		if err == nil && !p.Bare() {
+			_, err = p.ForApprove() // what it could cover nothing by is a mistake
+		}
+		if err != nil {
 			return fault.Invalid("invalid_request", "allow_tools: %s", err)
 		}
 	}
