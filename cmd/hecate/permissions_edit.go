@@ -245,14 +245,14 @@ func (c permissionsAccept) Run(a *app) error {
 		return fmt.Errorf("look at the permissions of %s: %w", dir, err)
 	case !p.ProjectExists:
 		return fmt.Errorf("there is no %s to accept", p.ProjectFile)
+	case c.Yes != "" && p.ProjectDigest != "" && c.Yes != p.ProjectDigest:
+		return advise(fmt.Errorf("%s is not what was shown: its digest is %s", p.ProjectFile, p.ProjectDigest), "look at it again: hecate permissions accept")
 	case p.ProjectAccepted:
 		_, err := fmt.Fprintf(a.out, "%s is accepted as it is\n", terminal.Line(p.ProjectFile))
 		return err
 	case p.ProjectDigest == "":
 		showPermissions(a, p, "")
 		return fmt.Errorf("%s cannot be accepted until it is mended", p.ProjectFile)
-	case c.Yes != "" && c.Yes != p.ProjectDigest:
-		return advise(fmt.Errorf("%s is not what was shown: its digest is %s", p.ProjectFile, p.ProjectDigest), "look at it again: hecate permissions accept")
 	}
 	fmt.Fprintf(a.out, "%s would grant:\n", terminal.Line(p.ProjectFile))
 	showEntries(a.out, p.Waiting)

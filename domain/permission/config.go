@@ -80,6 +80,7 @@ type Config struct {
 	Entries    []Entry // user entries before project entries, each list in its own order
 	Locks      []Lock  // the user's before the project's; a name may be there more than once
 	Repetition Repetition
+	Unaccepted bool   // the project has a file that has not been accepted, so that nothing can be remembered in it
 	Digest     string // hex SHA-256 over all of it; "" if the files say nothing
 }
 
@@ -135,8 +136,9 @@ func (l *loader) source(s Source) {
 	grants := len(s.Approve) + len(s.Promoted) + len(s.HostAllow) + len(s.HostPromoted)
 	if !s.Accepted {
 		if grants > 0 {
-			l.report(Entry{List: ListApprove, Layer: s.Layer}, false, fmt.Sprintf("the %d grants of this file are not in force until it is accepted (hecate permissions accept)", grants))
+			l.report(Entry{List: ListApprove, Layer: s.Layer}, false, fmt.Sprintf("what this file grants (%d) is not in force until it is accepted (hecate permissions accept)", grants))
 		}
+		l.config.Unaccepted = true
 		return
 	}
 	l.patterns(s.Layer, ListApprove, s.Approve)

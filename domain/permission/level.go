@@ -40,7 +40,7 @@ func (p Posture) Level(c Call) int {
 			return Visible
 		}
 		return Asks
-	case pattern.Edits(name) && p.InPlace:
+	case pattern.Edits(name) && p.InPlace && !c.Propose:
 		return Asks
 	}
 	for _, n := range []string{c.Tool, name} {

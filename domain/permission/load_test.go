@@ -48,7 +48,7 @@ func TestAProjectFileThatNobodyAcceptedGivesNothing(t *testing.T) {
 		Approve: entries([]string{"shell"}), Promoted: entries([]string{"exec"}), HostAllow: entries([]string{"a.example"}), HostPromoted: entries([]string{"b.example"}),
 	}
 	config, problems := permission.Load(s)
-	if len(config.Entries) != 2 || len(problems) != 1 || problems[0].Refused || !strings.Contains(problems[0].Message, "4 grants") {
+	if len(config.Entries) != 2 || len(problems) != 1 || problems[0].Refused || !strings.Contains(problems[0].Message, "grants (4)") {
 		t.Errorf("%+v, %v", config.Entries, problems)
 	}
 	p := permission.Posture{Name: permission.PostureLevels, Config: config}

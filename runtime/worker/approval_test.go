@@ -95,10 +95,10 @@ func TestAnAnswerForGoodIsRemembered(t *testing.T) {
 func TestAGrantThatCannotBeSavedHoldsForTheSession(t *testing.T) {
 	t.Parallel()
 	g := newGoverned(t, replies(calls(execCall("a", "touch", "one")), text("done"), calls(execCall("b", "touch", "two")), text("done")))
-	g.project("[permissions]\napprove = [\"exec(rm) args(*)\"]\n") // from whoever wrote the project
 	r := g.start(levels())
 	defer g.run(g.executor, g.obey)()
 	g.parked(r.RunID)
+	g.project("[permissions]\napprove = [\"exec(rm) args(*)\"]\n") // from whoever wrote the project
 	g.resolve(r.RunID, run.Resolution{Decision: "approve", Calls: []run.CallChoice{{ToolCallID: "a", Decision: "approve", Scope: run.ScopeProject}}})
 	g.end(r.RunID)
 	if saved := payloads[run.PermissionChanged](g.node, r.RunID); len(saved) != 1 || saved[0].Saved || !strings.Contains(saved[0].Problem, "accept") {

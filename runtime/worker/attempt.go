@@ -215,7 +215,7 @@ func (a *attempt) posture() permission.Posture {
 	if a.Permissions != nil {
 		project := a.project()
 		p.Config = a.Permissions.For(project)
-		p.Project = filepath.IsAbs(project.Dir) || filepath.IsAbs(project.File)
+		p.Project = (filepath.IsAbs(project.Dir) || filepath.IsAbs(project.File)) && !p.Config.Unaccepted
 		if rel, err := filepath.Rel(a.s.WorkspacePath, project.File); err == nil && project.File != "" {
 			p.Protected = []string{rel} // in a workspace that is the project itself
 		}

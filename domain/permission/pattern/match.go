@@ -86,12 +86,12 @@ func (p Pattern) Reaches(toolName string, f Facts) bool {
 	return false
 }
 
-// sharesDeny reports whether a deny on p's tool counts for another one: for every
-// tool that edits, and for blame, which shows what view would.
+// sharesDeny reports whether a deny on p's tool counts for another one: for every tool
+// that edits, and of view for blame and stat, which show what it would in part.
 func (p Pattern) sharesDeny(name string) bool {
 	return name == p.tool ||
 		slices.Contains(editing, p.tool) && slices.Contains(editing, name) ||
-		p.tool == toolView && name == toolBlame
+		p.tool == toolView && (name == toolBlame || name == toolStat)
 }
 
 // programs lists what a call starts; whole is false if there may be more.

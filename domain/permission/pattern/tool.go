@@ -28,6 +28,7 @@ const (
 	toolExec    = "exec"
 	toolFetch   = "web_fetch"
 	toolConfig  = "config_edit"
+	toolStat    = "stat"
 	toolView    = "view"
 	toolRequest = "http_request"
 	toolInput   = "terminal_write"
@@ -46,7 +47,7 @@ var table = []tool{
 	{"ls", kindPath, []string{"list_dir"}},
 	{"glob", kindPath, nil},
 	{"grep", kindPath, nil},
-	{"stat", kindPath, nil},
+	{toolStat, kindPath, nil},
 	{toolBlame, kindPath, nil},
 	{"edit", kindPath, []string{"file_edit"}},
 	{"create", kindPath, []string{"file_write", "file"}},

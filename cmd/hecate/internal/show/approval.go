@@ -92,7 +92,7 @@ func (q Question) Prompts() []Prompt {
 			asked = run.ApprovalCall{ToolCallID: c.ID, ToolName: c.Tool, Ruling: run.Ruling{Decision: string(permission.Ask), Level: permission.Asks}}
 		}
 		asked.ToolCallID = c.ID
-		out[i] = Prompt{Call: c, Asked: asked, Where: q.Where, Number: i + 1, Of: len(calls), RememberIn: q.RememberIn, Offer: asked.Offer}
+		out[i] = Prompt{Settled: !known && len(q.Calls) > 0, Call: c, Asked: asked, Where: q.Where, Number: i + 1, Of: len(calls), RememberIn: q.RememberIn, Offer: asked.Offer}
 		for k, other := range calls {
 			if k != i {
 				out[i].Others = append(out[i].Others, fmt.Sprintf("%d  %s · %s", k+1, other.Summary(), q.remark(other.ID)))

@@ -170,7 +170,12 @@ func (c Call) about() string {
 	}
 	if c.Tool == "exec" {
 		if x, ok := programOf(membersOf(c.Input)); ok {
-			return terminal.Cut(x.command[0].Text, aboutColumns)
+			// What is set for the program is half of what runs.
+			words := ""
+			for _, l := range append(x.set, x.command[0]) {
+				words += l.Text + " "
+			}
+			return terminal.Cut(strings.TrimSpace(words), aboutColumns)
 		}
 	}
 	text := func(name string) string {

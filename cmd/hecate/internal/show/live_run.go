@@ -75,12 +75,17 @@ func (l *Live) resolved(e client.Event) {
 		Status  string `json:"status"`
 		By      string `json:"by"`
 		Comment string `json:"comment"`
+		GoesOn  bool   `json:"continue"`
 	}](e)
 	mark := l.style.Green("✓")
 	if d.Status != "approved" {
 		mark = l.style.Red("✗")
 	}
-	l.line(mark, terminal.Line(resolution(d.Status, d.By, d.Comment)), "")
+	status := d.Status
+	if d.GoesOn { // a rejection ends a run, and this one did not
+		status = "denied"
+	}
+	l.line(mark, terminal.Line(resolution(status, d.By, d.Comment)), "")
 }
 
 // resolution says how an approval ended and through whom. One that nobody answered

@@ -22,9 +22,10 @@ type Where struct {
 // permission text: the tool and where it runs, the call, its context, why it asks, and
 // the answers with what each would remember.
 type Prompt struct {
-	Call  Call
-	Asked run.ApprovalCall
-	Where Where
+	Settled bool // an earlier question or decision was about the call; this one is not
+	Call    Call
+	Asked   run.ApprovalCall
+	Where   Where
 	// Number is the call's place among the Of calls that stand in one answer of the model.
 	Number, Of int
 	Others     []string // the others of them, on a line each
@@ -54,6 +55,9 @@ func (p Prompt) Allows(answer string) bool { return slices.Contains(p.Answers(),
 func (p Prompt) Level() string {
 	names := []string{"silent", "visible", "approve"}
 	l := p.Asked.Ruling.Level
+	if p.Settled {
+		return "an earlier call"
+	}
 	if p.Asked.ToolCallID == "" || l < 0 || l >= len(names) {
 		return "before the run begins"
 	}
