@@ -43,6 +43,9 @@ func (s *State) RequestApproval(a Ask, q Question) []event.Payload {
 	for i, c := range a.Calls {
 		calls[i] = askedCall(c, a.Verdicts[i], a.Locks[i])
 		calls[i].Files = q.Files[c.ID]
+		if g := s.grant(); g != nil && g.Opened[c.ID] != nil && calls[i].asks() {
+			calls[i].Notes = append([]string{"this call was allowed before; it is asked about again because the calls that are left are one question"}, calls[i].Notes...)
+		}
 		if a.Verdicts[i].Decision == permission.Ask {
 			gated = append(gated, c.Name)
 		}

@@ -127,6 +127,9 @@ func TestAChangedPolicyAsksAgain(t *testing.T) {
 	}
 	first := s.Granted.ApprovalID
 	apply(s, s.RequestApproval(ask, run.Question{})...)
+	if n := s.Approval.Calls[0].Notes; len(n) != 0 {
+		t.Errorf("a call that was never asked about is said to have been: %q", n)
+	}
 	if s.Approval.ApprovalID == first {
 		t.Fatal("the second question has the id of the first")
 	}
@@ -320,3 +323,16 @@ func TestNobodyThereMeansNo(t *testing.T) {
 }
 
 func typeName(v any) string { return fmt.Sprintf("%T", v) }
+
+func TestACallThatIsAskedAgainSaysSo(t *testing.T) {
+	read := run.ToolCall{ID: "r", Name: "read_file"}
+	s, _ := parked(t, read, shell("a", "ls"))
+	resolved(t, s, run.Resolution{Decision: "approve"})
+	stricter := rules(permission.PolicyShell, permission.PolicyRead)
+	apply(s, s.RequestApproval(run.Next(s, stricter).(run.Ask), run.Question{})...)
+	for _, c := range s.Approval.Calls {
+		if again := len(c.Notes) == 1 && strings.Contains(c.Notes[0], "was allowed before"); again != (c.ToolCallID == "a") {
+			t.Errorf("of %s it says %q", c.ToolCallID, c.Notes)
+		}
+	}
+}
