@@ -138,15 +138,18 @@ func TestGrantsThatCannotBeSaved(t *testing.T) {
 	t.Parallel()
 	s, dir := gated(t), t.TempDir()
 	foreign := "[permissions]\ndeny = [\"exec(rm) args(*)\"]\n" // of a clone that nobody accepted
-	put(t, projectFile(dir), foreign)
 	r, _ := s.governed(t, dir, nil, asks(program("c1", "touch", "1")), asks(program("c2", "touch", "2")), says("done"))
+	r.question(t)
+	put(t, projectFile(dir), foreign) // while the question waits
 	r.say(t, remembering("c1", "project")).ok(t)
 	r.becomes(t, "completed")
 	want{"saved": false, "problem": present}.check(t, "change", only(t, r, "permission.changed"))
 	equal(t, "the file", read(t, projectFile(dir)), foreign)
 	equal(t, "dispatched", r.intents(t), "c1 c2")
 	next, _ := s.governed(t, dir, nil, asks(program("c1", "touch", "3")), says("done"))
-	equal(t, "the next run", about(t, next.question(t), "c1").str("ruling", "decision"), "ask")
+	asked := about(t, next.question(t), "c1")
+	equal(t, "the next run", asked.str("ruling", "decision"), "ask")
+	equal(t, "what it can be answered", fmt.Sprint(asked["answers"]), "[y a e n N]") // nothing is remembered in that file
 	next.cancel(t)
 }
 
