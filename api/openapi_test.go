@@ -134,7 +134,7 @@ func TestDocumentIsComplete(t *testing.T) {
 			checkParameters(t, at, path, o)
 			good := 0
 			for status, r := range o.Responses {
-				if status[0] == '2' {
+				if status[0] == '2' && status != "202" { // beside it: what a worker has not done yet
 					good++
 				}
 				if r.Description == "" || status == "422" && !slices.Contains(unprocessable, o.OperationID) {
@@ -220,7 +220,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := readDocument(t, s)
-	ids := strings.NewReplacer("{task_id}", apitest.TaskID, "{run_id}", apitest.RunID, "{step_id}", "step_5", "{approval_id}", "approval_1", "{preset_id}", "planning")
+	ids := strings.NewReplacer("{task_id}", apitest.TaskID, "{run_id}", apitest.RunID, "{step_id}", "step_5", "{approval_id}", "approval_1", "{preset_id}", "planning", "{operation_id}", apitest.OperationID)
 	for path, item := range d.Paths {
 		o, ok := item["get"]
 		if !ok || o.Responses["200"].Content["text/event-stream"].Schema != nil {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hecate/domain/event"
+	"hecate/domain/operation"
 	"hecate/domain/permission"
 	"hecate/domain/permission/repetition"
 	"hecate/domain/run"
@@ -13,8 +14,10 @@ import (
 	"hecate/eventstore"
 )
 
-// The task and the run of the story.
+// The task and the run of the story, and what somebody had done to its workspace.
 const (
+	OperationID = "op_7c6b5a4938271605f4e3d2c1"
+
 	TaskID = "task_4f6b1f0c9d2e8a7b3c5d6e7f"
 	RunID  = "run_0a1b2c3d4e5f60718293a4b5"
 )
@@ -39,6 +42,13 @@ func Story(t testing.TB, store eventstore.Store) {
 	Append(t, store, "task-"+TaskID, task.RunClosed{RunID: RunID, Status: "completed"}, task.BudgetRaised{MicroUSD: 5000})
 	Append(t, store, "run-"+RunID, storyAgain()...)
 	Append(t, store, "run-"+RunID, storyPermissions()...)
+	Append(t, store, "op-"+OperationID,
+		operation.Requested{OperationID: OperationID, TaskID: TaskID, RunID: RunID, Kind: operation.PatchApply, Reach: "workspaces_1", ArtifactID: "artifact_5"},
+		operation.Begun{NodeID: "runtime_1", Instance: "instance_1", Epoch: 4})
+	Append(t, store, "run-"+RunID,
+		run.FileApplied{ArtifactID: "artifact_5", Path: "/tmp/ws/a", ArtifactStatus: operation.Applied, OperationID: OperationID},
+		run.FileReverted{ArtifactID: "artifact_3", Path: "/tmp/ws/a", ArtifactStatus: operation.Reverted, OperationID: "op_2"})
+	Append(t, store, "op-"+OperationID, operation.Completed{Outcome: operation.Done})
 }
 
 func storyOpening() []event.Payload {

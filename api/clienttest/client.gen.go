@@ -299,6 +299,33 @@ func (e HealthStatus) Valid() bool {
 	}
 }
 
+// Defines values for OperationItemStatus.
+const (
+	OperationItemStatusDone      OperationItemStatus = "done"
+	OperationItemStatusRefused   OperationItemStatus = "refused"
+	OperationItemStatusRequested OperationItemStatus = "requested"
+	OperationItemStatusRunning   OperationItemStatus = "running"
+	OperationItemStatusUnknown   OperationItemStatus = "unknown"
+)
+
+// Valid indicates whether the value is a known member of the OperationItemStatus enum.
+func (e OperationItemStatus) Valid() bool {
+	switch e {
+	case OperationItemStatusDone:
+		return true
+	case OperationItemStatusRefused:
+		return true
+	case OperationItemStatusRequested:
+		return true
+	case OperationItemStatusRunning:
+		return true
+	case OperationItemStatusUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for OsIsolationKind.
 const (
 	Bwrap       OsIsolationKind = "bwrap"
@@ -1750,6 +1777,56 @@ type MCPServer struct {
 
 	// Url The address of a server that speaks HTTP.
 	Url *string `json:"url,omitempty"`
+}
+
+// OperationFailed defines model for OperationFailed.
+type OperationFailed struct {
+	// Message What happened, in one sentence.
+	Message string `json:"message"`
+
+	// Type Stable name of the error, such as conflict.
+	Type string `json:"type"`
+}
+
+// OperationItem defines model for OperationItem.
+type OperationItem struct {
+	// ArtifactId The patch that it is about.
+	ArtifactId *string `json:"artifact_id,omitempty"`
+
+	// CreatedAt When it came into being.
+	//
+	// Examples: 2026-02-03T09:30:00.000000000Z
+	CreatedAt time.Time `json:"created_at"`
+
+	// Error Why it was not done.
+	Error *OperationFailed `json:"error,omitempty"`
+
+	// Id Identifies it; opaque.
+	Id string `json:"id"`
+
+	// Kind patch_apply or patch_revert.
+	Kind string `json:"kind"`
+
+	// RunId The run that it belongs to.
+	RunId string `json:"run_id"`
+
+	// Status requested; running; done; refused: nothing was changed, and error says why; unknown: its worker vanished in the midst.
+	Status OperationItemStatus `json:"status"`
+
+	// TaskId The task that it belongs to.
+	TaskId string `json:"task_id"`
+}
+
+// OperationItemStatus requested; running; done; refused: nothing was changed, and error says why; unknown: its worker vanished in the midst.
+type OperationItemStatus string
+
+// OperationItemAnswer defines model for OperationItemAnswer.
+type OperationItemAnswer struct {
+	// Data The answer itself.
+	Data OperationItem `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
 }
 
 // OsIsolation defines model for OsIsolation.
@@ -3615,6 +3692,15 @@ type PostRunEventParams struct {
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
+// GetOperationParams defines parameters for GetOperation.
+type GetOperationParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
 // ListPatchesParams defines parameters for ListPatches.
 type ListPatchesParams struct {
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
@@ -3631,6 +3717,18 @@ type GetPatchParams struct {
 
 	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ApplyPatchParams defines parameters for ApplyPatch.
+type ApplyPatchParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// RevertPatchParams defines parameters for RevertPatch.
+type RevertPatchParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // ResumeRunParams defines parameters for ResumeRun.
@@ -4239,6 +4337,13 @@ type ClientInterface interface {
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
 	PostRunEvent(ctx context.Context, taskId string, runId string, params *PostRunEventParams, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetOperation Get an operation on a workspace
+	//
+	// What became of something that was to be done to the run's workspace, such as to apply a patch. One that no worker has begun after ten minutes is given up.
+	//
+	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/operations/{operation_id} (the `GetOperation` operationId).
+	GetOperation(ctx context.Context, taskId string, runId string, operationId string, params *GetOperationParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListPatches List patches of a run
 	//
 	// The run's artifacts of kind `patch`, newest first: what it changed, or proposes to change, one file each.
@@ -4252,6 +4357,20 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id} (the `GetPatch` operationId).
 	GetPatch(ctx context.Context, taskId string, runId string, artifactId string, params *GetPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ApplyPatch Apply a proposed patch
+	//
+	// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/apply (the `ApplyPatch` operationId).
+	ApplyPatch(ctx context.Context, taskId string, runId string, artifactId string, params *ApplyPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RevertPatch Take a patch back
+	//
+	// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
+	RevertPatch(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ResumeRunWithBody Go on where a run stopped
 	//
@@ -5223,6 +5342,23 @@ func (c *Client) PostRunEvent(ctx context.Context, taskId string, runId string, 
 	return c.Client.Do(req)
 }
 
+// GetOperation Get an operation on a workspace
+//
+// What became of something that was to be done to the run's workspace, such as to apply a patch. One that no worker has begun after ten minutes is given up.
+//
+// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/operations/{operation_id} (the `GetOperation` operationId).
+func (c *Client) GetOperation(ctx context.Context, taskId string, runId string, operationId string, params *GetOperationParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetOperationRequest(c.Server, taskId, runId, operationId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListPatches List patches of a run
 //
 // The run's artifacts of kind `patch`, newest first: what it changed, or proposes to change, one file each.
@@ -5247,6 +5383,40 @@ func (c *Client) ListPatches(ctx context.Context, taskId string, runId string, p
 // Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id} (the `GetPatch` operationId).
 func (c *Client) GetPatch(ctx context.Context, taskId string, runId string, artifactId string, params *GetPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetPatchRequest(c.Server, taskId, runId, artifactId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ApplyPatch Apply a proposed patch
+//
+// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/apply (the `ApplyPatch` operationId).
+func (c *Client) ApplyPatch(ctx context.Context, taskId string, runId string, artifactId string, params *ApplyPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewApplyPatchRequest(c.Server, taskId, runId, artifactId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RevertPatch Take a patch back
+//
+// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
+func (c *Client) RevertPatch(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRevertPatchRequest(c.Server, taskId, runId, artifactId, params)
 	if err != nil {
 		return nil, err
 	}
@@ -8009,6 +8179,96 @@ func NewPostRunEventRequestWithBody(server string, taskId string, runId string, 
 	return req, nil
 }
 
+// NewGetOperationRequest constructs an http.Request for the GetOperation method
+func NewGetOperationRequest(server string, taskId string, runId string, operationId string, params *GetOperationParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "operation_id", operationId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/operations/%s", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListPatchesRequest constructs an http.Request for the ListPatches method
 func NewListPatchesRequest(server string, taskId string, runId string, params *ListPatchesParams) (*http.Request, error) {
 	var err error
@@ -8175,6 +8435,132 @@ func NewGetPatchRequest(server string, taskId string, runId string, artifactId s
 			}
 
 			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewApplyPatchRequest constructs an http.Request for the ApplyPatch method
+func NewApplyPatchRequest(server string, taskId string, runId string, artifactId string, params *ApplyPatchParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "artifact_id", artifactId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/patches/%s/apply", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewRevertPatchRequest constructs an http.Request for the RevertPatch method
+func NewRevertPatchRequest(server string, taskId string, runId string, artifactId string, params *RevertPatchParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam2 string
+
+	pathParam2, err = runtime.StyleParamWithOptions("simple", false, "artifact_id", artifactId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/patches/%s/revert", pathParam0, pathParam1, pathParam2)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
 	}
@@ -9606,6 +9992,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/events (the `PostRunEvent` operationId).
 	PostRunEventWithResponse(ctx context.Context, taskId string, runId string, params *PostRunEventParams, body PostRunEventJSONRequestBody, reqEditors ...RequestEditorFn) (*PostRunEventResponse, error)
 
+	// GetOperationWithResponse Get an operation on a workspace
+	//
+	// What became of something that was to be done to the run's workspace, such as to apply a patch. One that no worker has begun after ten minutes is given up.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/operations/{operation_id} (the `GetOperation` operationId).
+	GetOperationWithResponse(ctx context.Context, taskId string, runId string, operationId string, params *GetOperationParams, reqEditors ...RequestEditorFn) (*GetOperationResponse, error)
+
 	// ListPatchesWithResponse List patches of a run
 	//
 	// The run's artifacts of kind `patch`, newest first: what it changed, or proposes to change, one file each.
@@ -9623,6 +10018,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id} (the `GetPatch` operationId).
 	GetPatchWithResponse(ctx context.Context, taskId string, runId string, artifactId string, params *GetPatchParams, reqEditors ...RequestEditorFn) (*GetPatchResponse, error)
+
+	// ApplyPatchWithResponse Apply a proposed patch
+	//
+	// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/apply (the `ApplyPatch` operationId).
+	ApplyPatchWithResponse(ctx context.Context, taskId string, runId string, artifactId string, params *ApplyPatchParams, reqEditors ...RequestEditorFn) (*ApplyPatchResponse, error)
+
+	// RevertPatchWithResponse Take a patch back
+	//
+	// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
+	RevertPatchWithResponse(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*RevertPatchResponse, error)
 
 	// ResumeRunWithBodyWithResponse Go on where a run stopped
 	//
@@ -12891,6 +13304,91 @@ func (r PostRunEventResponse) ContentType() string {
 	return ""
 }
 
+// GetOperationResponse200Headers the declared response headers of an HTTP 200 response for GetOperation
+type GetOperationResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetOperationResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OperationItemAnswer
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetOperationResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetOperationResponse) GetJSON200() *OperationItemAnswer {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetOperationResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetOperationResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetOperationResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetOperationResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetOperationResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetOperationResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetOperationResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetOperationResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetOperationResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListPatchesResponse200Headers the declared response headers of an HTTP 200 response for ListPatches
 type ListPatchesResponse200Headers struct {
 	HecatePosition *string
@@ -13055,6 +13553,218 @@ func (r GetPatchResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetPatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ApplyPatchResponse200Headers the declared response headers of an HTTP 200 response for ApplyPatch
+type ApplyPatchResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ApplyPatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PatchAnswer
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *OperationItemAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ApplyPatchResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ApplyPatchResponse) GetJSON200() *PatchAnswer {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r ApplyPatchResponse) GetJSON202() *OperationItemAnswer {
+	return r.JSON202
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ApplyPatchResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ApplyPatchResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ApplyPatchResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ApplyPatchResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r ApplyPatchResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ApplyPatchResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ApplyPatchResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ApplyPatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ApplyPatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ApplyPatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ApplyPatchResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RevertPatchResponse200Headers the declared response headers of an HTTP 200 response for RevertPatch
+type RevertPatchResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type RevertPatchResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *PatchAnswer
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *OperationItemAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RevertPatchResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RevertPatchResponse) GetJSON200() *PatchAnswer {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r RevertPatchResponse) GetJSON202() *OperationItemAnswer {
+	return r.JSON202
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RevertPatchResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RevertPatchResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RevertPatchResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RevertPatchResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r RevertPatchResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RevertPatchResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RevertPatchResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RevertPatchResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RevertPatchResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RevertPatchResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RevertPatchResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -14900,6 +15610,21 @@ func (c *ClientWithResponses) PostRunEventWithResponse(ctx context.Context, task
 	return ParsePostRunEventResponse(rsp)
 }
 
+// GetOperationWithResponse Get an operation on a workspace
+//
+// What became of something that was to be done to the run's workspace, such as to apply a patch. One that no worker has begun after ten minutes is given up.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/operations/{operation_id} (the `GetOperation` operationId).
+func (c *ClientWithResponses) GetOperationWithResponse(ctx context.Context, taskId string, runId string, operationId string, params *GetOperationParams, reqEditors ...RequestEditorFn) (*GetOperationResponse, error) {
+	rsp, err := c.GetOperation(ctx, taskId, runId, operationId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetOperationResponse(rsp)
+}
+
 // ListPatchesWithResponse List patches of a run
 //
 // The run's artifacts of kind `patch`, newest first: what it changed, or proposes to change, one file each.
@@ -14928,6 +15653,36 @@ func (c *ClientWithResponses) GetPatchWithResponse(ctx context.Context, taskId s
 		return nil, err
 	}
 	return ParseGetPatchResponse(rsp)
+}
+
+// ApplyPatchWithResponse Apply a proposed patch
+//
+// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/apply (the `ApplyPatch` operationId).
+func (c *ClientWithResponses) ApplyPatchWithResponse(ctx context.Context, taskId string, runId string, artifactId string, params *ApplyPatchParams, reqEditors ...RequestEditorFn) (*ApplyPatchResponse, error) {
+	rsp, err := c.ApplyPatch(ctx, taskId, runId, artifactId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseApplyPatchResponse(rsp)
+}
+
+// RevertPatchWithResponse Take a patch back
+//
+// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
+func (c *ClientWithResponses) RevertPatchWithResponse(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*RevertPatchResponse, error) {
+	rsp, err := c.RevertPatch(ctx, taskId, runId, artifactId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRevertPatchResponse(rsp)
 }
 
 // ResumeRunWithBodyWithResponse Go on where a run stopped
@@ -18397,6 +19152,94 @@ func ParsePostRunEventResponse(rsp *http.Response) (*PostRunEventResponse, error
 	return response, nil
 }
 
+// ParseGetOperationResponse parses an HTTP response from a GetOperationWithResponse call
+func ParseGetOperationResponse(rsp *http.Response) (*GetOperationResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetOperationResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OperationItemAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetOperationResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListPatchesResponse parses an HTTP response from a ListPatchesWithResponse call
 func ParseListPatchesResponse(rsp *http.Response) (*ListPatchesResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -18546,6 +19389,224 @@ func ParseGetPatchResponse(rsp *http.Response) (*GetPatchResponse, error) {
 	switch {
 	case rsp.StatusCode == 200:
 		var headers GetPatchResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseApplyPatchResponse parses an HTTP response from a ApplyPatchWithResponse call
+func ParseApplyPatchResponse(rsp *http.Response) (*ApplyPatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ApplyPatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PatchAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest OperationItemAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ApplyPatchResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRevertPatchResponse parses an HTTP response from a RevertPatchWithResponse call
+func ParseRevertPatchResponse(rsp *http.Response) (*RevertPatchResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RevertPatchResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest PatchAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest OperationItemAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RevertPatchResponse200Headers
 		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

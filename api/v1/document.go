@@ -2,12 +2,14 @@ package v1
 
 import (
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"hecate/api/auth"
+	"hecate/api/envelope"
 	"hecate/api/request"
 )
 
@@ -44,7 +46,7 @@ func Describe(doc *huma.OpenAPI) {
 // document completes an operation in the OpenAPI document.
 func (a *API) document(s spec) {
 	doc := a.huma.OpenAPI()
-	op := operation(doc.Paths[s.path], s.method)
+	op := declared(doc.Paths[s.path], s.method)
 	if s.body != nil {
 		op.RequestBody = &huma.RequestBody{
 			Required: !s.bodyOptional,
@@ -61,6 +63,15 @@ func (a *API) document(s spec) {
 	}
 	if s.keyed {
 		op.Parameters = append(op.Parameters, keyParam())
+	}
+	if s.operates {
+		op.Responses[strconv.Itoa(http.StatusAccepted)] = &huma.Response{
+			Description: "It is not done yet; ask for the operation.",
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema:  doc.Components.Schemas.Schema(reflect.TypeFor[envelope.Answer[operationItem]](), true, "getOperation"),
+				Example: map[string]any{"object": "workspace_operation", "data": exampleOperation},
+			}},
+		}
 	}
 	delete(op.Responses, "default")
 	for _, status := range failures(s) {
@@ -100,7 +111,7 @@ func failures(s spec) []int {
 	return append(out, http.StatusForbidden, http.StatusInternalServerError)
 }
 
-func operation(p *huma.PathItem, method string) *huma.Operation {
+func declared(p *huma.PathItem, method string) *huma.Operation {
 	switch method {
 	case http.MethodPost:
 		return p.Post

@@ -96,6 +96,7 @@ func Register(h huma.API, c Config) {
 	a.registerRunParts()
 	a.registerCalls()
 	a.registerPatches()
+	a.registerOperations()
 	a.registerApprovals()
 	a.registerRunEvents()
 	a.registerEvents()
@@ -123,6 +124,7 @@ type spec struct {
 	open             bool
 	local            bool         // only for requests from the server's own machine
 	keyed            bool         // the client may name the request, see request.KeyHeader
+	operates         bool         // a worker does it, and it may take longer than the answer waits
 	media            string       // of the answer, if it is no JSON
 	answer           reflect.Type // if the handler writes the answer itself
 }

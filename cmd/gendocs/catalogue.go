@@ -39,7 +39,10 @@ type catalogue struct {
 }
 
 // streams names the streams that are not called after the package of their events.
-var streams = map[string]string{"external.event": "external-<run id>"}
+var streams = map[string]string{
+	"external.event":                "external-<run id>",
+	"workspace.operation.requested": "op-<id>", "workspace.operation.begun": "op-<id>", "workspace.operation.completed": "op-<id>",
+}
 
 // sampleSalt stands for the random salt of a text that is moved out, so that the page is the same each time.
 func sampleSalt() [16]byte { return [16]byte{} }

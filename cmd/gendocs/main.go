@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	// The subjects that define events. A missing one is reported: see checkComplete.
+	_ "hecate/domain/operation"
 	_ "hecate/domain/run"
 	_ "hecate/domain/task"
 )

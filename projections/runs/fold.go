@@ -114,6 +114,9 @@ func (f *fold) applyToRun(ctx context.Context, tx *readdb.Tx, id string, fact ru
 			return err
 		}
 	}
+	if id, status := patchState(fact.Payload); id != "" { // whether the run has ended or not
+		return c.patchIs(ctx, tx, id, status)
+	}
 	r.doc.UpdatedAt = fact.At
 	f.touchRun(r)
 	if run.Status(r.doc.Item.Status).Terminal() {

@@ -55,7 +55,7 @@ var wanted = types(
 	run.ModelCallStarted{}, run.ModelCallRetrying{}, run.ModelResponseRecorded{}, run.ModelCallCompleted{}, run.ModelCallFailed{}, run.ModelCallAbandoned{},
 	run.FinalAnswer{}, run.DispatchIntended{}, run.DispatchSettled{}, run.OutcomeStated{},
 	run.ShellCommand{}, run.ShellOutput{}, run.ShellExited{}, run.ToolFailed{}, run.ToolCancelled{}, run.ToolTimedOut{},
-	run.FilePatch{}, run.ArtifactRecorded{},
+	run.FilePatch{}, run.FileApplied{}, run.FileReverted{}, run.ArtifactRecorded{},
 	run.ProgressCheckStarted{}, run.ProgressCheckCompleted{}, run.LockWaiting{}, run.PermissionChanged{}, run.PermissionRevoked{},
 )
 

@@ -39,6 +39,7 @@ type attempt struct {
 	known   map[string]tools.Tool
 	ready   map[string]prepared // by call id
 	locks   locks               // execution locks that are held for a call
+	entered bool                // it has a share of its workspace
 	watched bool                // by the repetition guard, when it was decided last
 }
 
@@ -80,6 +81,7 @@ func (a *attempt) close() {
 		terminal.Gone(a.t.terminals.Close(a.s.ID)) // of what ended well they are closed already
 	}
 	a.unlock(context.Background())
+	a.leave()
 	a.unclaim()
 	a.Progress.drop(a.s.ID)
 	if a.root != nil {

@@ -44,6 +44,13 @@ func (p *Pool) claim(ctx, stopping context.Context, t *tenure, id string) (a *at
 		a.unclaim()
 		return nil, ignore(ctx, err)
 	}
+	if in, err := a.enter(ctx); err != nil || !in {
+		a.unclaim()
+		if err == nil {
+			a.offerLater(stopping, id, lockPause)
+		}
+		return nil, ignore(ctx, err)
+	}
 	return a, nil
 }
 

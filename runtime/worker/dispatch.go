@@ -50,6 +50,7 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	}
 	r := a.handle(ctx, e.Call, p, env)
 	a.leaveLocks(intent.StepID)
+	a.shareWithTerminal(ctx, intent.StepID)
 	delete(a.ready, e.Call.ID)
 	a.stage(r.Facts...)
 	settled := settlement(intent, r)

@@ -130,6 +130,8 @@ type Pool struct {
 	turn      sync.Mutex           // held by who looks for a run, where claims are bounded
 	wake      chan struct{}        // a run was queued
 	deleted   chan string          // tasks whose workspaces are to go
+
+	operations *operations // on workspaces
 }
 
 // New makes a pool that does nothing until Run.
@@ -141,6 +143,7 @@ func New(c Config) *Pool {
 		Config: c, Progress: newProgress(), places: places{host: "host_" + c.Host, shared: c.Shared},
 		state: map[string]*holder{}, broken: map[string]string{}, instances: map[string]bool{}, elsewhere: map[string]bool{}, deferred: map[string]time.Time{},
 		wake: make(chan struct{}, 1), deleted: make(chan string, deletedMax),
+		operations: newOperations(),
 	}
 }
 
@@ -207,6 +210,9 @@ func (p *Pool) serve(ctx context.Context) error {
 	g.Go(func() error { return p.reconcile(gctx) })
 	for range max(1, p.Workers) {
 		g.Go(func() error { return p.work(gctx, acting, t) })
+	}
+	for range operators {
+		g.Go(func() error { return p.operate(gctx, acting, t) })
 	}
 	err = g.Wait()
 	if !t.lease.Valid() {

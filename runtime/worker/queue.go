@@ -106,7 +106,7 @@ func (p *Pool) follow(ctx context.Context, t *tenure, after int64) error {
 
 func (p *Pool) see(t *tenure, r eventstore.Record) {
 	switch r.Type {
-	case "run.queued":
+	case "run.queued", "workspace.operation.requested":
 		p.offer(r.Stream)
 	case "run.cancelled":
 		p.stop(t, strings.TrimPrefix(r.Stream, "run-"))
@@ -122,6 +122,9 @@ func (p *Pool) see(t *tenure, r eventstore.Record) {
 
 // offer queues a run, or marks it for another look if a worker has it just now.
 func (p *Pool) offer(stream string) {
+	if p.offerOperation(stream) {
+		return
+	}
 	id, ok := strings.CutPrefix(stream, "run-")
 	if !ok {
 		return

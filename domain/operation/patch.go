@@ -1,0 +1,76 @@
+package operation
+
+import (
+	"hecate/domain/event"
+	"hecate/domain/fault"
+	"hecate/domain/run"
+)
+
+// The states of a patch.
+const (
+	Proposed = "proposed"
+	Applied  = "applied"
+	Reverted = "reverted"
+)
+
+// Patch is one patch of a run, as the run's events fold to it.
+type Patch struct {
+	ID     string // of its artifact
+	Fact   run.FilePatch
+	Status string // "" while the run has no such patch
+}
+
+// Apply folds one event of the run.
+func (p *Patch) Apply(e event.Event) {
+	switch f := e.Payload.(type) {
+	case run.FilePatch:
+		if f.ArtifactID == p.ID {
+			p.Fact, p.Status = f, f.ArtifactStatus
+		}
+	case run.FileApplied:
+		if f.ArtifactID == p.ID {
+			p.Status = f.ArtifactStatus
+		}
+	case run.FileReverted:
+		if f.ArtifactID == p.ID {
+			p.Status = f.ArtifactStatus
+		}
+	}
+}
+
+// May returns a fault if the patch cannot be applied, or reverted, in its state.
+func (p *Patch) May(k Kind) error {
+	want, verb := Proposed, "applied"
+	if k == PatchRevert {
+		want, verb = Applied, "reverted"
+	}
+	switch p.Status {
+	case want:
+		return nil
+	case "":
+		return fault.NotFound("not_found", "task patch not found")
+	}
+	return fault.Conflict("invalid_request", "the patch is %s; only one that is %s can be %s", p.Status, want, verb)
+}
+
+// Result is the fact that the patch was applied, or reverted, by an operation.
+func (p *Patch) Result(k Kind, operationID string) event.Payload {
+	if k == PatchApply {
+		return run.FileApplied{ArtifactID: p.ID, Path: p.Fact.Path, ArtifactStatus: Applied, OperationID: operationID}
+	}
+	return run.FileReverted{
+		ArtifactID: p.ID, Path: p.Fact.Path, ArtifactStatus: Reverted, BeforeExisted: p.Fact.BeforeExisted, OperationID: operationID,
+	}
+}
+
+// Workspace returns a fault unless the run's workspace may be touched from outside: the
+// run must have one, and rest.
+func Workspace(s *run.State) error {
+	switch {
+	case !s.Status.Terminal() && s.Status != run.StatusAwaitingApproval:
+		return fault.Conflict("conflict", "the run is %s; its workspace is its own until it has ended or waits for an approval", s.Status)
+	case s.WorkspacePath == "":
+		return fault.Conflict("conflict", "the run has no workspace")
+	}
+	return nil
+}
