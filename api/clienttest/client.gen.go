@@ -4360,14 +4360,14 @@ type ClientInterface interface {
 
 	// ApplyPatch Apply a proposed patch
 	//
-	// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/apply (the `ApplyPatch` operationId).
 	ApplyPatch(ctx context.Context, taskId string, runId string, artifactId string, params *ApplyPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// RevertPatch Take a patch back
 	//
-	// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
 	RevertPatch(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5395,7 +5395,7 @@ func (c *Client) GetPatch(ctx context.Context, taskId string, runId string, arti
 
 // ApplyPatch Apply a proposed patch
 //
-// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/apply (the `ApplyPatch` operationId).
 func (c *Client) ApplyPatch(ctx context.Context, taskId string, runId string, artifactId string, params *ApplyPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5412,7 +5412,7 @@ func (c *Client) ApplyPatch(ctx context.Context, taskId string, runId string, ar
 
 // RevertPatch Take a patch back
 //
-// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 //
 // Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
 func (c *Client) RevertPatch(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -10021,7 +10021,7 @@ type ClientWithResponsesInterface interface {
 
 	// ApplyPatchWithResponse Apply a proposed patch
 	//
-	// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -10030,7 +10030,7 @@ type ClientWithResponsesInterface interface {
 
 	// RevertPatchWithResponse Take a patch back
 	//
-	// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+	// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -15657,7 +15657,7 @@ func (c *ClientWithResponses) GetPatchWithResponse(ctx context.Context, taskId s
 
 // ApplyPatchWithResponse Apply a proposed patch
 //
-// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+// Writes what a patch proposes. The file must still be exactly what the patch was made from, else nothing is written (409); so it is with a patch that is not `proposed`. A path outside of the workspace is refused (400). The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -15672,7 +15672,7 @@ func (c *ClientWithResponses) ApplyPatchWithResponse(ctx context.Context, taskId
 
 // RevertPatchWithResponse Take a patch back
 //
-// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
+// Puts back what was there before an `applied` patch: the old content, byte for byte, or nothing. The file must still be exactly what the patch left, else nothing is touched (409); so it is with a patch that is not `applied`. The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403).
 //
 // Returns a wrapper object for the known response body format(s).
 //

@@ -30,7 +30,7 @@ func (a *API) registerPatches() {
 	applied, reverted := maps.Clone(examplePatch), maps.Clone(examplePatch)
 	applied["status"], reverted["status"] = operation.Applied, operation.Reverted
 	const waits = "The run must have ended or wait for an approval, and nothing else may be at work in its workspace (409 `conflict`). " +
-		"A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. " +
+		"A worker that reaches the workspace does it: 503 if there is none, 202 if it takes longer than half a minute; then ask for the operation. A refusal by the worker counts as the answer to the request's name. " +
 		"Of a run that works in its source itself (`in_place`) it is a decision like the answer to an approval: where an agent's commands may be able to reach the server, only a verified operator may take it (403)."
 	register(a, spec{
 		id: "applyPatch", method: http.MethodPost, path: runRoot + "/patches/{artifact_id}/apply", tag: "Run details", keyed: true, operates: true,

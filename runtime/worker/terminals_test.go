@@ -341,9 +341,11 @@ func TestATerminalHoldsItsLocks(t *testing.T) {
 			held, err := g.store.HeldLocks(ctx)
 			steps = nil
 			for _, h := range held {
-				steps = append(steps, h.Name+" "+h.Holder.Call)
+				if h.Name == "port" { // the run has its share of the workspace as well
+					steps = append(steps, h.Name+" "+h.Holder.Call)
+				}
 			}
-			return err == nil && len(held) == 1
+			return err == nil && len(steps) == 1
 		})
 		return ok("seen")
 	}))

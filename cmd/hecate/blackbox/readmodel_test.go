@@ -15,12 +15,13 @@ import (
 
 // notFromReadModels are the GETs of the document that no rebuild can change, and why.
 var notFromReadModels = map[string]string{
-	"/healthz":                                    "says the time",
-	api + "/whoami":                               "says who asks",
-	api + "/system/projections":                   "says how far each read model is",
-	api + "/system/stats":                         "says the time, and which processes are alive",
-	api + "/providers/status":                     "says what this process knows of the providers",
-	api + "/providers/history":                    "says what this process has seen of the providers",
+	"/healthz":                  "says the time",
+	api + "/whoami":             "says who asks",
+	api + "/system/projections": "says how far each read model is",
+	api + "/system/stats":       "says the time, and which processes are alive",
+	api + "/providers/status":   "says what this process knows of the providers",
+	api + "/providers/history":  "says what this process has seen of the providers",
+	api + "/tasks/{task_id}/runs/{run_id}/operations/{operation_id}": "comes from the log",
 	api + "/events/stream":                        "never ends; its events come from the log",
 	api + "/tasks/{task_id}/runs/{run_id}/stream": "its last frames are the answers that are compared here one by one",
 }
@@ -107,6 +108,7 @@ func variety(t *testing.T, s *server) []string {
 		costing(reply{Text: "done"}, 3),
 	}, in(dir))
 	gated(full, "approve")
+	s.post(t, full.patches(t)["b.txt"]+"/revert", nil)
 	blank, _ := s.agentRun(t, []reply{says(" ")})
 	blank.ends(t)
 	parked, _ := s.agentRun(t, []reply{asks(shell("c1", "true"))})
