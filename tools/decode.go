@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
+	"unicode/utf8"
 )
 
 // depthMax is how deep arguments may be nested.
@@ -14,8 +16,8 @@ const depthMax = 64
 
 // decode reads an object of arguments into v. Members that v does not know are
 // ignored; names are matched exactly, and a name that comes twice anywhere is an
-// error: two readers could otherwise see two different calls. Nothing and null
-// stand for an empty object, as some models send them.
+// error, as is text that is no Unicode: two readers could otherwise see two different
+// calls. Nothing and null stand for an empty object, as some models send them.
 func decode(args json.RawMessage, known []argument, v any) error {
 	if t := bytes.TrimSpace(args); len(t) == 0 || string(t) == "null" {
 		args = json.RawMessage("{}")
@@ -46,8 +48,12 @@ func decode(args json.RawMessage, known []argument, v any) error {
 	return nil
 }
 
-// checkJSON reports whether data is one JSON value without duplicate names.
+// checkJSON reports whether data is one JSON value of whole characters, without
+// duplicate names.
 func checkJSON(data []byte) error {
+	if !utf8.Valid(data) {
+		return errors.New("not valid JSON: the text is no UTF-8")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
 	var syntax *json.SyntaxError
@@ -61,6 +67,22 @@ func checkJSON(data []byte) error {
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return errors.New("more data after the JSON value")
+	}
+	return checkEscapes(data)
+}
+
+// halfCharacter finds escapes in JSON: pairs of surrogates, which are one character, and
+// single ones, which are none.
+var halfCharacter = regexp.MustCompile(`(?i)\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|\\ud[89a-f][0-9a-f]{2}`)
+
+// checkEscapes refuses what encoding/json reads as U+FFFD: a file would get another text
+// than the model wrote.
+func checkEscapes(data []byte) error {
+	const one = len(`\ud800`)
+	for _, e := range halfCharacter.FindAll(data, -1) {
+		if len(e) == one {
+			return fmt.Errorf("%s is half of a character; write the character itself", e)
+		}
 	}
 	return nil
 }

@@ -64,6 +64,10 @@ func TestArgumentsAreReadStrictly(t *testing.T) {
 		`{"path":"a"} {}`:                `invalid arguments for sample: more data after the JSON value`,
 		`{"path":`:                       `invalid arguments for sample: not valid JSON: the text ends too early`,
 		`{"path" 1}`:                     `invalid arguments for sample: not valid JSON: invalid character '1' after object key`,
+		"{\"path\":\"a\xff\"}":           `invalid arguments for sample: not valid JSON: the text is no UTF-8`,
+		`{"path":"a\ud83d"}`:             `invalid arguments for sample: \ud83d is half of a character; write the character itself`,
+		`{"path":"\uDE00a"}`:             `invalid arguments for sample: \uDE00 is half of a character; write the character itself`,
+		`{"path":"a","\ud83dx":1}`:       `invalid arguments for sample: \ud83d is half of a character; write the character itself`,
 		`{"PATH":"a"}`:                   `sample: path is required`,
 		``:                               `sample: path is required`,
 		`null`:                           `sample: path is required`,
@@ -82,6 +86,7 @@ func TestNumbersAreBroughtIntoRange(t *testing.T) {
 		`{"path":"a","max":99,"line":-3}`:               {Path: "a", Mode: "read", Max: 20},
 		`{"path":"a","max":-1,"line":7,"mode":"other"}`: {Path: "a", Mode: "other", Max: 10, Line: 7},
 		`{"path":"a","max":null,"unknown":{"any":[1]}}`: {Path: "a", Mode: "read", Max: 10},
+		`{"path":"\ud83d\uDE00\\ud83d"}`:                {Path: `😀\ud83d`, Mode: "read", Max: 10},
 	} {
 		var got sampleIn
 		if _, err := sample(&got).Prepare(json.RawMessage(args)); err != nil {
