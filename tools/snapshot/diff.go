@@ -29,6 +29,18 @@ func (s *Store) Diff(ctx context.Context, from, to Tree) ([]Change, error) {
 	return changes, nil
 }
 
+// Changed lists what differs between two snapshots, sorted by path, without a look at
+// the contents: Binary and Size are not set.
+func (s *Store) Changed(ctx context.Context, from, to Tree) ([]Change, error) {
+	s.using.RLock()
+	defer s.using.RUnlock()
+	changes, err := s.diff(ctx, from, to)
+	if err != nil {
+		return nil, fmt.Errorf("compare snapshots: %w", err)
+	}
+	return changes, nil
+}
+
 // diff leaves Binary and Size out.
 func (s *Store) diff(ctx context.Context, from, to Tree) ([]Change, error) {
 	a, err := parseID(string(from))

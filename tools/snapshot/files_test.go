@@ -26,7 +26,7 @@ type tester interface {
 
 func newStore(t testing.TB) *snapshot.Store {
 	t.Helper()
-	s, err := snapshot.Open(t.Context(), filepath.Join(t.TempDir(), "hidden", "store"))
+	s, err := snapshot.Open(filepath.Join(t.TempDir(), "hidden", "store"))
 	if err != nil {
 		t.Fatal(err)
 	}

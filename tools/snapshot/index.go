@@ -111,15 +111,12 @@ func keyOf(realRoot string, ignored bool) string {
 // it is made from that, so that what it held is still known. An index of another snapshot
 // could know objects that Prune has dropped.
 func (s *Store) loadIndex(key string) (*index, error) {
-	ref, err := os.ReadFile(filepath.Join(s.dir, "refs", "last", key))
-	if errors.Is(err, fs.ErrNotExist) {
-		return newIndex(nil), nil
-	} else if err != nil {
-		return nil, fmt.Errorf("read the last snapshot's name: %w", err)
-	}
-	last, err := parseID(strings.TrimSpace(string(ref)))
+	last, err := s.last(key)
 	if err != nil {
-		return nil, fmt.Errorf("read the last snapshot's name: %w", err)
+		return nil, err
+	}
+	if last == (oid{}) {
+		return newIndex(nil), nil
 	}
 	data, err := os.ReadFile(filepath.Join(s.dir, "seen", key))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

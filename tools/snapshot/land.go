@@ -69,6 +69,7 @@ type Landed struct {
 	Path    string // raw bytes, which need not be UTF-8
 	Outcome Outcome
 	Reason  string // of a conflict, to go after the path; of a withheld file its class
+	Found   string // what stood there: mode and id of the content, "" for nothing or where it was not looked at
 	Class   string // of a sensitive file (see Sensitive), whatever the outcome
 	Markers []byte // of a conflict between texts: the merged text with markers
 }

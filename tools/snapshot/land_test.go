@@ -223,7 +223,7 @@ func TestLandWithholdsSensitiveFiles(t *testing.T) {
 func TestLandRefusesPathsThatLeadOut(t *testing.T) {
 	parent := t.TempDir()
 	gitDir := filepath.Join(parent, "store")
-	s, err := snapshot.Open(t.Context(), gitDir)
+	s, err := snapshot.Open(gitDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,6 +82,9 @@ func (pl *planner) change(ctx context.Context, c Change) (Landed, error) {
 	} else if err != nil {
 		return f, err
 	}
+	if w.Old.Mode != 0 && w.Old.Mode != modeDir {
+		f.Found = fmt.Sprintf("%o %s", w.Old.Mode, w.Old.ID)
+	}
 	return pl.settle(ctx, f, base, w)
 }
 

@@ -31,14 +31,14 @@ type Store struct {
 
 // Open opens the store in gitDir, which must not lie in a workspace, and makes it with
 // mode 0700 if it is missing. It needs git 2.29 or later.
-func Open(ctx context.Context, gitDir string) (*Store, error) {
+func Open(gitDir string) (*Store, error) {
 	dir, err := filepath.Abs(gitDir)
 	if err != nil {
 		return nil, fmt.Errorf("open snapshot store: %w", err)
 	}
 	s := &Store{dir: dir}
 	if _, err := os.Stat(filepath.Join(dir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
-		err = create(ctx, dir)
+		err = create(dir)
 		if err != nil {
 			return nil, fmt.Errorf("make snapshot store in %s: %w", dir, err)
 		}
@@ -55,7 +55,7 @@ func Open(ctx context.Context, gitDir string) (*Store, error) {
 
 // create makes an empty repository beside dir and moves it there, so that a store is
 // there whole or not at all.
-func create(ctx context.Context, dir string) error {
+func create(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
 		return err
 	}
@@ -64,9 +64,7 @@ func create(ctx context.Context, dir string) error {
 		return err
 	}
 	defer os.RemoveAll(temp)
-	// SHA-256: who writes the files could bring two of one SHA-1.
-	made := &Store{dir: temp}
-	if _, err := made.git(ctx, "init", "--quiet", "--bare", "--object-format=sha256", "--template=", temp); err != nil {
+	if err := layOut(temp); err != nil {
 		return err
 	}
 	err = os.Rename(temp, dir)
@@ -74,6 +72,23 @@ func create(ctx context.Context, dir string) error {
 		return nil // somebody else was first
 	}
 	return err
+}
+
+// config is that of a bare repository. SHA-256: who writes the files could bring two of
+// one SHA-1.
+const config = "[core]\n\trepositoryformatversion = 1\n\tfilemode = true\n\tbare = true\n[extensions]\n\tobjectformat = sha256\n"
+
+// layOut writes what makes a directory a bare repository. Git could do it as well, but
+// nearly every run makes a store, and starting a program takes longer than all the rest.
+func layOut(dir string) error {
+	for _, sub := range []string{"objects", "refs"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "config"), []byte(config), 0o600),
+		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/none\n"), 0o600))
 }
 
 // git runs one git command in the store. Its environment and settings hold nothing of
@@ -110,6 +125,31 @@ type limited struct{ b bytes.Buffer }
 func (l *limited) Write(p []byte) (int, error) {
 	l.b.Write(p[:min(len(p), outputMax-l.b.Len())])
 	return len(p), nil
+}
+
+// Last returns the last snapshot of a directory that was taken without ignored files;
+// "" if there is none.
+func (s *Store) Last(root string) (Tree, error) {
+	id, err := s.last(keyOf(realPath(root), false))
+	if err != nil || id == (oid{}) {
+		return "", err
+	}
+	return Tree(id.String()), nil
+}
+
+// last returns the last snapshot of what key names; the zero id if there is none.
+func (s *Store) last(key string) (id oid, err error) {
+	ref, err := os.ReadFile(filepath.Join(s.dir, "refs", "last", key))
+	if errors.Is(err, fs.ErrNotExist) {
+		return oid{}, nil
+	}
+	if err == nil {
+		id, err = parseID(strings.TrimSpace(string(ref)))
+	}
+	if err != nil {
+		err = fmt.Errorf("read the last snapshot's name: %w", err)
+	}
+	return id, err
 }
 
 // Keep keeps snapshots from being dropped by Prune. To keep one again changes nothing.

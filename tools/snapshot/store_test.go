@@ -16,7 +16,7 @@ func TestOpen(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 { // all at once
 		wg.Go(func() {
-			if _, err := snapshot.Open(t.Context(), gitDir); err != nil {
+			if _, err := snapshot.Open(gitDir); err != nil {
 				t.Error(err)
 			}
 		})
@@ -34,7 +34,7 @@ func TestOpen(t *testing.T) {
 // What the store writes is what git reads.
 func TestStoreIsARepository(t *testing.T) {
 	gitDir := filepath.Join(t.TempDir(), "store")
-	s, err := snapshot.Open(t.Context(), gitDir)
+	s, err := snapshot.Open(gitDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestDiffReadPatch(t *testing.T) {
 // What is damaged in the store gets into no file.
 func TestDamagedObjects(t *testing.T) {
 	gitDir := filepath.Join(t.TempDir(), "store")
-	s, err := snapshot.Open(t.Context(), gitDir)
+	s, err := snapshot.Open(gitDir)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -124,7 +124,7 @@ func TestTakeHoldsOnToWhatItHas(t *testing.T) {
 // An index that is lost or damaged costs time, and nothing else.
 func TestTakeWithoutItsIndex(t *testing.T) {
 	gitDir := filepath.Join(t.TempDir(), "store")
-	s, err := snapshot.Open(t.Context(), gitDir)
+	s, err := snapshot.Open(gitDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +157,7 @@ func TestTakeWithoutItsIndex(t *testing.T) {
 // the last one, leave nothing in a later one that is not in the store.
 func TestTakeAtOnce(t *testing.T) {
 	gitDir := filepath.Join(t.TempDir(), "store")
-	s, err := snapshot.Open(t.Context(), gitDir)
+	s, err := snapshot.Open(gitDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,5 +287,33 @@ func TestTakeOfNothing(t *testing.T) {
 	}
 	if _, err := s.Take(t.Context(), filepath.Join(t.TempDir(), "none"), snapshot.Options{}); err == nil {
 		t.Error("a snapshot of nothing")
+	}
+}
+
+// What is excluded stays out, also of what is known and what must not be ignored.
+func TestTakeExcludes(t *testing.T) {
+	s := newStore(t)
+	root := dirOf(t, files{"a": "1", "data/log": "1", "data/b/c": "1", "sub/data": "1"})
+	if last, err := s.Last(root); last != "" || err != nil {
+		t.Errorf("the last one before the first: %q, %v", last, err)
+	}
+	all, err := s.Take(t.Context(), root, snapshot.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	some, err := s.Take(t.Context(), root, snapshot.Options{Exclude: []string{"data"}, Include: []string{"data/log"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes, err := s.Changed(t.Context(), all, some)
+	var gone []string
+	for _, c := range changes {
+		gone = append(gone, c.Kind+" "+c.Path)
+	}
+	if want := []string{"delete data/b/c", "delete data/log"}; err != nil || !slices.Equal(gone, want) {
+		t.Errorf("%v, %v; want %v", gone, err, want)
+	}
+	if last, err := s.Last(root); last != some || err != nil {
+		t.Errorf("the last one is %q, %v; want %q", last, err, some)
 	}
 }

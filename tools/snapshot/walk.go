@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"hecate/tools/rootfs"
@@ -48,7 +49,7 @@ func (w *walker) dir(d *os.Root, rel string, rules *ignores, out bool, depth int
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		if name == ".git" || rel == "." && strings.HasPrefix(name, stagingPrefix) {
+		if name == ".git" || rel == "." && strings.HasPrefix(name, stagingPrefix) || slices.Contains(w.o.Exclude, prefix+name) {
 			continue
 		}
 		if err := w.entry(d, name, prefix+name, rules, out, depth); err != nil {
