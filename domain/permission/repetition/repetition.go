@@ -100,6 +100,7 @@ type Pending struct {
 
 // Find looks at a pending call.
 func (s State) Find(p Pending, l Limits) Finding {
+	s = s.within(l.Window)
 	f := Finding{Level: Soft}
 	recent := s.window[len(s.window)-s.fresh:]
 	switch stuck, n := s.sustained(p, l); {
@@ -116,6 +117,15 @@ func (s State) Find(p Pending, l Limits) Finding {
 	}
 	f.Evidence = s.evidence(p, l)
 	return f
+}
+
+// within is what is left of s for a guard that remembers so many attempts.
+func (s State) within(window int) State {
+	if over := len(s.window) - window; over > 0 {
+		s.window = s.window[over:]
+	}
+	s.fresh = min(s.fresh, len(s.window))
+	return s
 }
 
 // sustained reports whether a call that was already made since the last new evidence

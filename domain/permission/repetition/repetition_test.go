@@ -97,6 +97,27 @@ func TestFind(t *testing.T) {
 	}
 }
 
+// A guard that remembers less sees less: neither old attempts count, nor are they shown.
+func TestTheWindowBoundsWhatIsSeen(t *testing.T) {
+	l := repetition.Default
+	l.Window, l.Dominant, l.Period = 8, 8, 4
+	s := turn("r:a=1 r:a=1 " + numbered("c:x=%d ", 7))
+	if f := s.Find(pending("r:a"), repetition.Default); f.Trigger != repetition.Unchanged || f.Count != 2 {
+		t.Fatalf("with all that is kept: %+v", f)
+	}
+	if f := s.Find(pending("r:a"), l); f.Level != repetition.None {
+		t.Errorf("with 8 attempts: %s %s %d", f.Level, f.Trigger, f.Count)
+	}
+	f := turn(strings.Repeat("c:t=f ", 20)).Find(pending("c:t"), l)
+	shown := f.Evidence.Omitted
+	for _, x := range f.Evidence.Exchanges {
+		shown += len(x.Calls)
+	}
+	if f.Level != repetition.Hard || shown > 8 {
+		t.Errorf("%s, %d attempts are shown", f.Level, shown)
+	}
+}
+
 func numbered(format string, n int) string {
 	var b strings.Builder
 	for i := range n {
