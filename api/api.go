@@ -19,6 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"hecate/api/auth"
+	"hecate/api/console"
 	"hecate/api/docs"
 	"hecate/api/feed"
 	"hecate/api/stream"
@@ -89,6 +90,7 @@ func New(c Config) (*Server, error) {
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())
+	console.Mount(mux)
 	guard := auth.New(auth.Config{
 		Token: c.Token, Protected: v1.Base, ListenAddress: c.ListenAddress, PublicURL: c.Host.PublicURL, AllowedOrigins: c.AllowedOrigins,
 		Operators: c.Operators,
