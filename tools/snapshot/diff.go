@@ -15,8 +15,6 @@ const binaryLook = 8000
 
 // Diff lists what differs between two snapshots, sorted by path.
 func (s *Store) Diff(ctx context.Context, from, to Tree) ([]Change, error) {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	changes, err := s.diff(ctx, from, to)
 	for i := range changes {
 		if err == nil {
@@ -32,8 +30,6 @@ func (s *Store) Diff(ctx context.Context, from, to Tree) ([]Change, error) {
 // Changed lists what differs between two snapshots, sorted by path, without a look at
 // the contents: Binary and Size are not set.
 func (s *Store) Changed(ctx context.Context, from, to Tree) ([]Change, error) {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	changes, err := s.diff(ctx, from, to)
 	if err != nil {
 		return nil, fmt.Errorf("compare snapshots: %w", err)
@@ -159,8 +155,6 @@ const patchBytesMax = 32 << 20
 // directories only if there are any. Contents are as they are in the files; for binary
 // ones the diff only says that they differ.
 func (s *Store) Patch(ctx context.Context, from, to Tree, paths ...string) ([]byte, error) {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	for _, t := range []Tree{from, to} {
 		if _, err := parseID(string(t)); err != nil {
 			return nil, fmt.Errorf("show changes: snapshot %q: %w", t, err)

@@ -108,10 +108,9 @@ func keyOf(realRoot string, ignored bool) string {
 }
 
 // loadIndex reads the index of a directory. Without one that belongs to the last snapshot
-// it is made from that, so that what it held is still known. An index of another snapshot
-// could know objects that Prune has dropped.
+// it is made from that, so that what it held is still known.
 func (s *Store) loadIndex(key string) (*index, error) {
-	last, err := s.last(key)
+	last, err := s.ref("last", key)
 	if err != nil {
 		return nil, err
 	}

@@ -50,8 +50,6 @@ func (s *Store) dropJournal(target string) error {
 // Recover finishes or undoes every landing that a crash interrupted. Land and Restore
 // do so for their own target.
 func (s *Store) Recover(ctx context.Context) error {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	s.landing.Lock()
 	defer s.landing.Unlock()
 	names, err := os.ReadDir(filepath.Join(s.dir, "journal"))

@@ -90,8 +90,6 @@ type Landed struct {
 // Between the last look at a file and its replacement there is a moment in which a
 // change by somebody else is lost; no file system offers more.
 func (s *Store) Land(ctx context.Context, p Plan) (Landing, error) {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	s.landing.Lock()
 	defer s.landing.Unlock()
 	l, err := s.land(ctx, p)

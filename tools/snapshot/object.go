@@ -239,8 +239,6 @@ func (s *Store) get(id oid, kind string, limit int64) ([]byte, error) {
 // Read returns the content of a blob of at most ReadBytesMax bytes; that of a link is
 // what it points to.
 func (s *Store) Read(ctx context.Context, blob string) ([]byte, error) {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -16,8 +16,6 @@ const notUndoneMax = 1000
 // been changed since current was taken: it conflicts, and nothing is written. Ignored
 // files are left alone and listed; so is .git, without being listed: commits stay.
 func (s *Store) Restore(ctx context.Context, root string, current, to Tree) (Landing, error) {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	s.landing.Lock()
 	defer s.landing.Unlock()
 	l, err := s.land(ctx, Plan{Target: root, Base: current, Result: to, Sensitive: true, strict: true})

@@ -20,11 +20,11 @@ import (
 const gitTimeMax = 60 * time.Second
 
 // Store is a bare git repository outside of every workspace. Its objects are all loose,
-// so that they can be read and written here. One process uses a store at a time; in it,
-// all methods may be called at once.
+// so that they can be read and written here. All methods may be called at once, also by
+// several processes, but for landings and snapshots of one and the same directory.
+// Nothing is ever dropped: a store is removed as a whole.
 type Store struct {
 	dir     string
-	using   sync.RWMutex       // held for writing while objects are dropped
 	landing sync.Mutex         // one landing at a time
 	probe   func(point string) // tests stop a landing with it
 }
@@ -45,7 +45,7 @@ func Open(gitDir string) (*Store, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("open snapshot store: %w", err)
 	}
-	for _, sub := range []string{"objects", "seen", "journal", filepath.Join("refs", "snapshots"), filepath.Join("refs", "last")} {
+	for _, sub := range []string{"objects", "seen", "journal", filepath.Join("refs", "named"), filepath.Join("refs", "last")} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return nil, fmt.Errorf("open snapshot store: %w", err)
 		}
@@ -130,16 +130,16 @@ func (l *limited) Write(p []byte) (int, error) {
 // Last returns the last snapshot of a directory that was taken without ignored files;
 // "" if there is none.
 func (s *Store) Last(root string) (Tree, error) {
-	id, err := s.last(keyOf(realPath(root), false))
+	id, err := s.ref("last", keyOf(realPath(root), false))
 	if err != nil || id == (oid{}) {
 		return "", err
 	}
 	return Tree(id.String()), nil
 }
 
-// last returns the last snapshot of what key names; the zero id if there is none.
-func (s *Store) last(key string) (id oid, err error) {
-	ref, err := os.ReadFile(filepath.Join(s.dir, "refs", "last", key))
+// ref reads a name of the store; the zero id if there is no such name.
+func (s *Store) ref(dir, name string) (id oid, err error) {
+	ref, err := os.ReadFile(filepath.Join(s.dir, "refs", dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return oid{}, nil
 	}
@@ -147,75 +147,49 @@ func (s *Store) last(key string) (id oid, err error) {
 		id, err = parseID(strings.TrimSpace(string(ref)))
 	}
 	if err != nil {
-		err = fmt.Errorf("read the last snapshot's name: %w", err)
+		err = fmt.Errorf("read a snapshot's name: %w", err)
 	}
 	return id, err
 }
 
-// Keep keeps snapshots from being dropped by Prune. To keep one again changes nothing.
-func (s *Store) Keep(ctx context.Context, trees ...Tree) error {
-	s.using.RLock()
-	defer s.using.RUnlock()
-	for _, t := range trees {
-		id, err := parseID(string(t))
-		if err == nil {
-			_, err = s.readTree(id)
-		}
-		if err == nil {
-			err = s.setRef(ctx, filepath.Join("refs", "snapshots", string(t)), id)
-		}
-		if err != nil {
-			return fmt.Errorf("keep snapshot %q: %w", t, err)
-		}
+// Name gives a snapshot a name in the store, in one durable step. A name is a file name.
+func (s *Store) Name(ctx context.Context, name string, t Tree) error {
+	id, err := parseID(string(t))
+	if err == nil && !named(name) {
+		err = errors.New("this cannot be a name")
 	}
-	return nil
-}
-
-// Release lets Prune drop snapshots that were kept. One that was not is no error.
-func (s *Store) Release(trees ...Tree) error {
-	for _, t := range trees {
-		if _, err := parseID(string(t)); err != nil {
-			return fmt.Errorf("release snapshot %q: %w", t, err)
-		}
-		if err := os.Remove(filepath.Join(s.dir, "refs", "snapshots", string(t))); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("release snapshot: %w", err)
-		}
-	}
-	return nil
-}
-
-// Prune drops every snapshot that is not kept, except the last one of each directory,
-// which makes the next one cheap. It waits for what is under way.
-func (s *Store) Prune(ctx context.Context) error {
-	s.using.Lock()
-	defer s.using.Unlock()
-	if _, err := s.git(ctx, "prune", "--expire=now"); err != nil {
-		return fmt.Errorf("prune snapshots: %w", err)
-	}
-	left, err := filepath.Glob(filepath.Join(s.dir, "tmp-*")) // nobody else is at work
-	for _, name := range left {
-		err = errors.Join(err, os.RemoveAll(name))
+	if err == nil {
+		err = s.setRef(ctx, filepath.Join("refs", "named", name), id)
 	}
 	if err != nil {
-		return fmt.Errorf("prune snapshots: %w", err)
+		return fmt.Errorf("name snapshot %q %q: %w", t, name, err)
 	}
 	return nil
 }
 
-// Forget drops what the store remembers of a directory that is gone: its index, and the
-// hold on its last snapshot.
-func (s *Store) Forget(root string) error {
-	s.using.RLock()
-	defer s.using.RUnlock()
-	for _, ignored := range []bool{false, true} {
-		key := keyOf(realPath(root), ignored)
-		for _, name := range []string{filepath.Join("seen", key), filepath.Join("refs", "last", key)} {
-			if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("forget %s: %w", root, err)
-			}
-		}
+// Named returns the snapshot that has a name; "" if there is none.
+func (s *Store) Named(name string) (Tree, error) {
+	if !named(name) {
+		return "", nil
 	}
-	return nil
+	id, err := s.ref("named", name)
+	if err != nil || id == (oid{}) {
+		return "", err
+	}
+	return Tree(id.String()), nil
+}
+
+func named(name string) bool {
+	return filepath.IsLocal(name) && !strings.ContainsAny(name, `/\`) && name != "."
+}
+
+// Has reports whether the store holds a snapshot.
+func (s *Store) Has(t Tree) bool {
+	id, err := parseID(string(t))
+	if err == nil {
+		_, err = s.readTree(id)
+	}
+	return err == nil
 }
 
 // setRef points a ref of the store at an object, in one step.

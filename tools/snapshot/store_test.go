@@ -40,7 +40,7 @@ func TestStoreIsARepository(t *testing.T) {
 	}
 	f := files{"a": "1", "a.b": "1", "a-": "x:1", "d/x": strings.Repeat("large\x00", 1<<18), "d/l": "l:a", "d.x/y": "", "z\nz": "1", "\xff": "1"}
 	tree := treeOf(t, s, f)
-	if err := s.Keep(t.Context(), tree); err != nil {
+	if err := s.Name(t.Context(), "it", tree); err != nil {
 		t.Fatal(err)
 	}
 	gitIn(t, gitDir, "", "fsck", "--strict", "--full", "--no-dangling")
@@ -49,45 +49,34 @@ func TestStoreIsARepository(t *testing.T) {
 	}
 }
 
-func TestKeepReleasePrune(t *testing.T) {
+func TestNames(t *testing.T) {
 	s, root := newStore(t), dirOf(t, files{"a": "1"})
 	a := take(t, s, root)
 	put(t, filepath.Join(root, "a"), "2")
 	b := take(t, s, root)
-	put(t, filepath.Join(root, "a"), "3")
-	c := take(t, s, root)
-	if err := s.Keep(t.Context(), a); err != nil {
-		t.Fatal(err)
+	for _, tree := range []snapshot.Tree{a, b} {
+		if err := s.Name(t.Context(), "n", tree); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := s.Prune(t.Context()); err != nil {
-		t.Fatal(err)
+	if got, err := s.Named("n"); got != b || err != nil {
+		t.Errorf("n is %q, %v", got, err)
 	}
-	if _, err := s.Diff(t.Context(), a, c); err != nil {
-		t.Errorf("the kept one and the last one: %v", err)
+	if got, err := s.Named("m"); got != "" || err != nil {
+		t.Errorf("m is %q, %v", got, err)
 	}
-	if _, err := s.Diff(t.Context(), a, b); err == nil || !strings.Contains(err.Error(), "pruned") {
-		t.Errorf("one that was not kept: %v", err)
-	}
-	if err := s.Keep(t.Context(), b); err == nil {
-		t.Error("kept what is gone")
-	}
-	put(t, filepath.Join(root, "a"), "2")
-	if take(t, s, root) != b {
-		t.Error("it cannot be taken again")
-	}
-	if err := s.Release(a, a); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Prune(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Diff(t.Context(), a, b); err == nil {
-		t.Error("the released one is still there")
+	for _, bad := range []string{"", ".", "..", "../x", "a/b", `a\b`} {
+		if got, err := s.Named(bad); s.Name(t.Context(), bad, a) == nil || got != "" || err != nil {
+			t.Errorf("%q is a name: %q, %v", bad, got, err)
+		}
 	}
 	for _, bad := range []snapshot.Tree{"", "HEAD", "../../x", "--all", snapshot.Tree(strings.Repeat("A", 64))} {
-		if s.Keep(t.Context(), bad) == nil || s.Release(bad) == nil {
-			t.Errorf("%q is kept", bad)
+		if s.Name(t.Context(), "bad", bad) == nil || s.Has(bad) {
+			t.Errorf("%q is a snapshot", bad)
 		}
+	}
+	if !s.Has(a) || s.Has(snapshot.Tree(strings.Repeat("a", 64))) {
+		t.Error("the store does not know what it has")
 	}
 }
 

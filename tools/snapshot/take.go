@@ -19,8 +19,6 @@ import (
 // Take makes a snapshot of the directory root. What has not been touched since the last
 // one is not read again. Files that change while they are read are skipped.
 func (s *Store) Take(ctx context.Context, root string, o Options) (Tree, error) {
-	s.using.RLock()
-	defer s.using.RUnlock()
 	id, err := s.take(ctx, root, o)
 	if err != nil {
 		return "", fmt.Errorf("take snapshot of %s: %w", root, err)
