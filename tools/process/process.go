@@ -47,11 +47,16 @@ type Command struct {
 	Timeout   time.Duration // 0: none
 	Lease     *Lease        // nil: none
 	OutputMax int64         // bytes of stdout and stderr together; 0: no limit
+	// TTY gives a command of Start a terminal device of its own, of TTYColumns by TTYRows
+	// characters, for its input and all its output, which counts as Stdout. It is the
+	// controlling terminal of the command's session. Run pays no heed to it.
+	TTY bool
 	// Output is handed what the command writes, in order of arrival and never
 	// concurrently. It may block, which slows the command down. An error ends the command.
 	Output func(stream string, data []byte) error
 
 	input *os.File // its standard input; nil: empty
+	tty   *os.File // our end of the terminal device whose other end input is; nil: there is none
 }
 
 // Result is how a command ended.
@@ -214,6 +219,10 @@ type output struct {
 
 func openOutput(c Command) (*output, error) {
 	o := &output{sink: c.Output, room: c.OutputMax, max: c.OutputMax, failed: make(chan error, 2)}
+	if c.tty != nil {
+		o.readers[0], o.writers = c.tty, [2]*os.File{c.input, c.input}
+		return o, nil
+	}
 	for i := range o.readers {
 		var err error
 		if o.readers[i], o.writers[i], err = os.Pipe(); err != nil {
@@ -235,9 +244,13 @@ func (o *output) closeWriters() {
 
 func (o *output) read() {
 	for i, r := range o.readers {
+		if r == nil {
+			continue
+		}
 		o.wg.Go(func() {
 			buf := make([]byte, readSize)
 			for left := drainMax; left > 0; {
+				// A terminal device ends with EIO, when nobody has its other end any more.
 				n, err := r.Read(buf)
 				if n > 0 && !o.deliver(i, buf[:n]) || err != nil {
 					return

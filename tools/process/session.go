@@ -13,10 +13,10 @@ import (
 // ends like one of Run: with its own process, when it is killed, when its lease is over
 // or this process dies, and then all that it started ends with it.
 //
-// It is safe for concurrent use. One goroutine waits for its end and two read its
-// output; none of them outlives it.
+// It is safe for concurrent use. One goroutine waits for its end and one for each stream
+// reads its output; none of them outlives it.
 type Session struct {
-	input  *os.File
+	input  *os.File // what is written to it; of a terminal device also what is read from
 	kill   context.CancelFunc
 	done   chan struct{}
 	result Result // once done is closed
@@ -29,14 +29,13 @@ var ErrNotRead = errors.New("the process does not read its input")
 // c.Output is handed what it writes. Whoever starts a session sees to it that Kill is
 // called, or waits for Done.
 func Start(c Command) (*Session, error) {
-	r, w, err := os.Pipe()
+	w, err := c.openInput()
 	if err != nil {
-		return nil, fmt.Errorf("open a pipe for input: %w", err)
+		return nil, err
 	}
-	c.input = r
 	begun := time.Now()
 	ch, out, err := begin(c)
-	r.Close()
+	c.input.Close() // the command has its own
 	if err != nil {
 		w.Close()
 		return nil, err
@@ -51,6 +50,20 @@ func Start(c Command) (*Session, error) {
 		s.result.Duration = time.Since(begun)
 	}()
 	return s, nil
+}
+
+// openInput opens what the command reads from and returns the end to write to.
+func (c *Command) openInput() (w *os.File, err error) {
+	if c.TTY {
+		if c.tty, c.input, err = openTTY(); err != nil {
+			return nil, fmt.Errorf("open a terminal device: %w", err)
+		}
+		return c.tty, nil
+	}
+	if c.input, w, err = os.Pipe(); err != nil {
+		return nil, fmt.Errorf("open a pipe for input: %w", err)
+	}
+	return w, nil
 }
 
 // Write gives the command input. It returns when the command, or the pipe to it, has

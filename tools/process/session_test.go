@@ -26,18 +26,21 @@ type session struct {
 
 func begin(t *testing.T, lease *process.Lease, script string) *session {
 	t.Helper()
+	return beginCommand(t, process.Command{Argv: []string{"sh", "-c", script}, Lease: lease})
+}
+
+func beginCommand(t *testing.T, c process.Command) *session {
+	t.Helper()
 	s := &session{t: t, dir: t.TempDir()}
+	c.Dir = s.dir
+	c.Output = func(_ string, data []byte) error {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.out.Write(data)
+		return nil
+	}
 	var err error
-	s.Session, err = process.Start(process.Command{
-		Argv: []string{"sh", "-c", script}, Dir: s.dir, Lease: lease,
-		Output: func(_ string, data []byte) error {
-			s.mu.Lock()
-			defer s.mu.Unlock()
-			s.out.Write(data)
-			return nil
-		},
-	})
-	if err != nil {
+	if s.Session, err = process.Start(c); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -41,6 +42,7 @@ type supervised struct {
 	status     chan status
 	all        chan struct{}
 	killOnce   sync.Once
+	session    atomic.Int64 // of a command with a terminal device, once it has begun; 0: the supervisor's
 }
 
 // start starts c below a supervisor, with the writers as its stdout and stderr.
@@ -70,7 +72,11 @@ func start(c Command, writers [2]*os.File) (child, error) {
 		return nil, err
 	}
 	defer control.Close()
-	s.supervisor, err = os.StartProcess(self(), append([]string{supervisorName, path}, c.Argv...), &os.ProcAttr{
+	name := supervisorName
+	if c.tty != nil {
+		name = ttySupervisorName
+	}
+	s.supervisor, err = os.StartProcess(self(), append([]string{name, path}, c.Argv...), &os.ProcAttr{
 		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env, carried(c.Set)), Files: []*os.File{input, writers[0], writers[1], control, statusW},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
@@ -108,6 +114,10 @@ func (s *supervised) follow(r *os.File) {
 		kind, number, _ := strings.Cut(lines.Text(), " ")
 		n, err := strconv.Atoi(number)
 		if err != nil {
+			continue
+		}
+		if kind == "session" {
+			s.session.Store(int64(n))
 			continue
 		}
 		select {
@@ -160,11 +170,12 @@ func (s *supervised) abandon() {
 	}
 }
 
-// killSession ends what is still in the supervisor's session: the best that can be
-// done without the supervisor.
+// killSession ends what is still in the session of the supervisor or of its command: the
+// best that can be done without the supervisor.
 func (s *supervised) killSession() {
+	own := int(s.session.Load())
 	for p := range processes() {
-		if p.session == s.supervisor.Pid {
+		if p.session == s.supervisor.Pid || own != 0 && p.session == own {
 			killAll([]int{p.pid})
 		}
 	}

@@ -28,7 +28,7 @@ func start(c Command, writers [2]*os.File) (child, error) {
 		cmd.Stdin = c.input
 	}
 	cmd.Stdout, cmd.Stderr = writers[0], writers[1]
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.tty != nil} // of file 0
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
@@ -48,5 +48,5 @@ func start(c Command, writers [2]*os.File) (child, error) {
 
 func (g *grouped) exited() <-chan status { return g.status }
 func (g *grouped) gone() <-chan struct{} { return g.all }
-func (g *grouped) kill()                 { _ = syscall.Kill(-g.cmd.Process.Pid, syscall.SIGKILL) }
+func (g *grouped) kill()                 { killSession(g.cmd.Process.Pid) }
 func (g *grouped) abandon()              {}

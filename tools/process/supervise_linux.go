@@ -14,13 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// supervisorName is the argv[0] under which the executable supervises a command.
-const supervisorName = "hecate-supervise"
+// The argv[0] under which the executable supervises a command: one with pipes, and one whose
+// file 0 is a terminal device.
+const (
+	supervisorName    = "hecate-supervise"
+	ttySupervisorName = "hecate-supervise-tty"
+)
 
 // The supervisor's files beside 0, 1 and 2.
 const (
 	controlFD = 3 // deadlines; its end means: end the command
-	statusFD  = 4 // lines for the server, the first of which counts: failed ERRNO, late 0, over 0, exit CODE or signal NUMBER
+	statusFD  = 4 // lines for the server, the first of which counts: failed ERRNO, late 0, over 0, exit CODE or signal NUMBER; and session NUMBER
 )
 
 // prepared says that this executable can be started as a supervisor.
@@ -35,7 +39,9 @@ func init() { //nolint:gochecknoinits // see above
 	}
 }
 
-func asked() bool { return len(os.Args) >= 3 && os.Args[0] == supervisorName }
+func asked() bool {
+	return len(os.Args) >= 3 && (os.Args[0] == supervisorName || os.Args[0] == ttySupervisorName)
+}
 
 func becomeSupervisor() {
 	// A parent-death signal is tied to the thread that forks: this one lives as long as the process.
@@ -82,13 +88,18 @@ func supervise(path string, argv []string) int {
 	case f.over():
 		return report("late %d", 0)
 	}
-	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{
-		Env: commandEnv(os.Environ()[len(supervisorEnv):]), Files: []uintptr{0, 1, 2},
-		// The session is the supervisor's own, so that the server knows its number.
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
-	})
+	// The session is the supervisor's own, so that the server knows its number.
+	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if os.Args[0] == ttySupervisorName {
+		// A shell controls jobs only in a session that it leads and whose terminal it has.
+		attr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0, Pdeathsig: syscall.SIGKILL}
+	}
+	pid, err := syscall.ForkExec(path, argv, &syscall.ProcAttr{Env: commandEnv(os.Environ()[len(supervisorEnv):]), Files: []uintptr{0, 1, 2}, Sys: attr})
 	if err != nil {
 		return report("failed %d", int(errno(err)))
+	}
+	if attr.Setsid {
+		report("session %d", pid)
 	}
 	letGo()
 
