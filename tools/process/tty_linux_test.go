@@ -39,7 +39,7 @@ func TestATerminalDevice(t *testing.T) {
 // An interrupt reaches what runs in the foreground, and the shell goes on.
 func TestInterruptsOnATerminalDevice(t *testing.T) {
 	s := beginTTY(t, nil, "sh", "-i")
-	for _, step := range [][2]string{{"echo be''gun; sleep 300\n", "begun\r\n"}, {"\x03", "^C"}, {"echo af''ter; exit 4\n", "after\r\n"}} {
+	for _, step := range [][2]string{{"sh -c 'echo be\"\"gun; exec sleep 300'\n", "begun\r\n"}, {"\x03", "^C"}, {"echo af''ter; exit 4\n", "after\r\n"}} {
 		if err := s.write(step[0]); err != nil {
 			t.Fatal(err)
 		}
