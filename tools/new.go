@@ -98,6 +98,9 @@ func number(f reflect.StructField, tag string) *float64 {
 }
 
 func schemaOf[In any](name string, fields []argument) json.RawMessage {
+	if len(fields) == 0 { // some providers refuse an object that does not say which members it has
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
 	s, err := jsonschema.For[In](nil)
 	if err != nil {
 		panic(fmt.Sprintf("tools: schema of %s: %v", name, err))

@@ -24,7 +24,7 @@ var configEdit = tools.New(tools.Spec[configEditIn]{
 
 type configEditIn struct {
 	File   string `json:"file" enum:"user,project" jsonschema:"whose file"`
-	List   string `json:"list" enum:"permissions.deny,permissions.approve,permissions.promoted,network.deny,network.allow,network.promoted"`
+	List   string `json:"list" enum:"permissions.deny,permissions.approve,permissions.promoted,network.deny,network.allow,network.promoted" jsonschema:"which list of it"`
 	Entry  string `json:"entry" jsonschema:"a pattern such as exec(go) args(test *), or for the lists of network one host"`
 	Reason string `json:"reason,omitempty" jsonschema:"for a deny entry: what to tell whoever meets it, and what to do instead"`
 	Remove bool   `json:"remove,omitempty" jsonschema:"take the entry out instead"`

@@ -25,7 +25,7 @@ var file = tools.New(tools.Spec[fileIn]{
 type fileIn struct {
 	Path      string `json:"path" jsonschema:"file to write, relative or below the workspace root"`
 	Content   string `json:"content" jsonschema:"text to write"`
-	Operation string `json:"operation,omitempty" enum:"write,append" default:"write"`
+	Operation string `json:"operation,omitempty" enum:"write,append" default:"write" jsonschema:"append keeps what the file has"`
 }
 
 // runFile names the step alike whether it went well or not: there is only this one.

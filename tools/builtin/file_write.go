@@ -36,7 +36,7 @@ var fileWrite = tools.New(tools.Spec[fileWriteIn]{
 type fileWriteIn struct {
 	Path      string  `json:"path" jsonschema:"file to write, relative or below the workspace root"`
 	Content   *string `json:"content" jsonschema:"text to write"`
-	Operation string  `json:"operation,omitempty" enum:"write,append" default:"write"`
+	Operation string  `json:"operation,omitempty" enum:"write,append" default:"write" jsonschema:"append keeps what the file has"`
 }
 
 func writeLine(tool, operation, path, content string) string {

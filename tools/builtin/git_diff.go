@@ -27,7 +27,7 @@ var gitDiff = tools.New(tools.Spec[gitDiffIn]{
 type gitDiffIn struct {
 	Path     string `json:"path,omitempty" default:"." jsonschema:"file or directory, relative to the workspace"`
 	Staged   bool   `json:"staged,omitempty" jsonschema:"show what is staged instead"`
-	MaxBytes int    `json:"max_bytes,omitempty" minimum:"1" maximum:"1048576" default:"65536"`
+	MaxBytes int    `json:"max_bytes,omitempty" minimum:"1" maximum:"1048576" default:"65536" jsonschema:"how many bytes of the diff to show at most"`
 }
 
 func runGitDiff(ctx context.Context, env *tools.Env, in gitDiffIn) tools.Result {

@@ -23,7 +23,7 @@ var glob = tools.New(tools.Spec[globIn]{
 })
 
 type globIn struct {
-	Pattern    string `json:"pattern" jsonschema:"glob pattern; ** crosses directories"`
+	Pattern    string `json:"pattern" jsonschema:"glob pattern, at most 4096 bytes; ** crosses directories"`
 	Path       string `json:"path,omitempty" default:"." jsonschema:"directory to look in, relative to the workspace"`
 	MaxMatches int    `json:"max_matches,omitempty" default:"200" minimum:"1" maximum:"1000" jsonschema:"how many paths to show at most"`
 }

@@ -35,7 +35,7 @@ var grep = tools.New(tools.Spec[grepIn]{
 })
 
 type grepIn struct {
-	Pattern       string `json:"pattern" jsonschema:"regular expression, matched line by line"`
+	Pattern       string `json:"pattern" jsonschema:"regular expression, matched line by line; at most 4096 bytes"`
 	Path          string `json:"path,omitempty" default:"." jsonschema:"file or directory to search, relative to the workspace"`
 	Include       string `json:"include,omitempty" jsonschema:"glob that a file's path or name must match"`
 	CaseSensitive *bool  `json:"case_sensitive,omitempty" default:"true" jsonschema:"whether letter case counts"`

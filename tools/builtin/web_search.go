@@ -77,7 +77,7 @@ func WebSearch(s Search) tools.Tool {
 }
 
 type webSearchIn struct {
-	Query      string `json:"query" jsonschema:"what to search for"`
+	Query      string `json:"query" jsonschema:"what to search for, at most 4096 bytes"`
 	Count      int    `json:"count,omitempty" minimum:"1" maximum:"20" jsonschema:"how many results to show at most"`
 	Offset     int    `json:"offset,omitempty" minimum:"0" jsonschema:"how many pages of results to pass over"`
 	Freshness  string `json:"freshness,omitempty" enum:"pd,pw,pm,py" jsonschema:"only pages of the past day, week, month or year"`
