@@ -52,6 +52,7 @@ type ApprovalCall struct {
 	Locks      []string       `json:"locks,omitempty" doc:"Execution locks that it takes once it is allowed."`
 	Answer     string         `json:"answer,omitempty" doc:"What was answered." enum:"approved,denied"`
 	Scope      string         `json:"scope,omitempty" doc:"Of a yes: for how long." enum:"once,session,project"`
+	CoveredBy  string         `json:"covered_by,omitempty" doc:"Of a yes: the call whose scope session or project is all that lets this one run."`
 }
 
 // ApprovalOffer is what can be remembered about a call.
@@ -113,14 +114,8 @@ func (c *ApprovalCall) answered(p run.ApprovalResolved) {
 		if x.ToolCallID != c.ToolCallID {
 			continue
 		}
-		if c.Answer = x.Decision; c.Answer == run.DecisionApproved {
-			c.Scope = run.ScopeOnce
-			if x.Grant != nil {
-				c.Scope = run.ScopeSession
-				if x.Grant.Remember {
-					c.Scope = run.ScopeProject
-				}
-			}
+		if c.Answer, c.CoveredBy = x.Decision, x.CoveredBy; c.Answer == run.DecisionApproved {
+			c.Scope = x.Scope(p.Calls)
 		}
 		return
 	}

@@ -1286,6 +1286,9 @@ type ApprovalCall struct {
 	// Answers The possible answers: y once, a for the session, A for the project, e changes the offer first, n no, N no with a reason.
 	Answers *[]string `json:"answers,omitempty"`
 
+	// CoveredBy Of a yes: the call whose scope session or project is all that lets this one run.
+	CoveredBy *string `json:"covered_by,omitempty"`
+
 	// Decision What was decided about it: ask for the calls that need a yes, deny for those that will be refused whatever is answered.
 	Decision ApprovalCallDecision `json:"decision"`
 
@@ -1476,6 +1479,9 @@ type CallState string
 
 // CallAnswer defines model for CallAnswer.
 type CallAnswer struct {
+	// CoveredBy Of a yes: the call of this answer whose scope session or project is all that lets this one run. If it does not cover the call, the call is asked about again.
+	CoveredBy *string `json:"covered_by,omitempty"`
+
 	// Decision approve or deny; case does not matter.
 	//
 	// Examples: approve

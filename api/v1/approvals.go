@@ -38,6 +38,7 @@ type callChoice struct {
 	Note       string `json:"note,omitempty" doc:"Of a refusal: what the model is told. At most 4096 bytes."`
 	Scope      string `json:"scope,omitempty" doc:"Of a yes: once; session for the runs that go on from each other; project for those and the project's permission file. More than once only if the approval has an offer for the call." enum:"once,session,project"`
 	Pattern    string `json:"pattern,omitempty" doc:"Of a yes for more than once: the pattern or host, if it is not the one that was offered. At most 4096 bytes."`
+	CoveredBy  string `json:"covered_by,omitempty" doc:"Of a yes: the call of this answer whose scope session or project is all that lets this one run. If it does not cover the call, the call is asked about again."`
 }
 
 type resolveInput struct {
@@ -118,8 +119,8 @@ func (r resolveRequest) resolution(approvalID string) (run.Resolution, error) {
 		return out, invalid("calls has %d answers, at most %d are allowed", len(r.Calls), run.CallsMax)
 	}
 	for _, c := range r.Calls {
-		if len(c.ToolCallID) > run.CallIDBytesMax {
-			return out, invalid("tool_call_id has %d bytes, at most %d are allowed", len(c.ToolCallID), run.CallIDBytesMax)
+		if n := max(len(c.ToolCallID), len(c.CoveredBy)); n > run.CallIDBytesMax {
+			return out, invalid("the id of a call has %d bytes, at most %d are allowed", n, run.CallIDBytesMax)
 		}
 		if err := cmp.Or(remark("note", c.Note), remark("pattern", c.Pattern)); err != nil {
 			return out, err

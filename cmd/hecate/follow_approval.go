@@ -118,7 +118,7 @@ func (f *follower) openDialog(in, out *os.File) {
 	f.out.Hold()
 	f.ask.Hold()
 	f.typed.forget()
-	d := dialog.Open(in, out, f.a.environ, f.open.prompts, dialog.Options{Style: f.asks, Interrupt: stops, Edit: editOffer, Pause: answerPause})
+	d := dialog.Open(in, out, f.a.environ, f.open.prompts, dialog.Options{Style: f.asks, Interrupt: stops, Edit: editOffer, Covers: covers, Pause: answerPause})
 	f.open.dialog = d
 	go func() { // drop, or the loop that follows, waits for it
 		result, err := d.Run()
@@ -137,8 +137,8 @@ func (f *follower) dialogEnded(ctx context.Context, end dialogEnd) bool {
 	case len(end.Answers) == len(asked.prompts):
 		f.open = nil
 		asked.answers = end.Answers
-		for i, p := range asked.prompts {
-			fmt.Fprintln(f.ask, f.asks.Row(f.asks.Yellow("?")+" "+p.Summary(), saidTo(p, end.Answers[i])))
+		for i := range asked.prompts {
+			f.sayAnswer(asked.prompts, end.Answers[:i+1])
 		}
 		f.send(ctx, asked)
 		return false
@@ -224,8 +224,9 @@ func (f *follower) resolve(ctx context.Context, q show.Question, a client.Answer
 func answerOf(prompts []show.Prompt, answers []dialog.Answer) client.Answer {
 	out, plain, allowed := client.Answer{Decision: client.Approve}, true, 0
 	for i, a := range answers {
-		c := client.CallAnswer{ToolCallID: prompts[i].Call.ID, Decision: client.Approve, Pattern: a.Scope}
+		c := client.CallAnswer{ToolCallID: prompts[i].Call.ID, Decision: client.Approve, Pattern: a.Scope, CoveredBy: a.CoveredBy}
 		switch a.Key {
+		case "":
 		case permission.AnswerOnce:
 			c.Scope = run.ScopeOnce
 		case permission.AnswerSession:

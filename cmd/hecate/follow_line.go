@@ -32,7 +32,7 @@ func (k *asking) current() *show.Prompt { return &k.prompts[len(k.answers)] }
 func (f *follower) askLine() {
 	k := f.open
 	k.edited = false
-	p := *k.current()
+	p := dialog.Current(k.prompts, k.answers, covers)
 	k.question.WriteCall(f.ask, f.asks, p)
 	if !p.Ends {
 		fmt.Fprintf(f.ask, "    %s  refuse, and end the run\n", answerEnd)
@@ -133,7 +133,8 @@ func (f *follower) editLine(text string) {
 	}
 	p.Offer, f.open.edited = &offer, true
 	var say strings.Builder
-	for _, r := range show.Rows(p.Scope(), max(f.asks.Columns-4, 0)) {
+	current := dialog.Current(f.open.prompts, f.open.answers, covers)
+	for _, r := range show.Rows(current.Scope(), max(f.asks.Columns-4, 0)) {
 		say.WriteString("    " + r.Weight.Paint(f.asks, r.Text) + "\n")
 	}
 	f.choice(say.String())
@@ -142,13 +143,22 @@ func (f *follower) editLine(text string) {
 // answer takes an answer and goes on to the next call, or sends them all.
 func (f *follower) answer(ctx context.Context, a dialog.Answer) {
 	k := f.open
-	k.answers = append(k.answers, a)
+	before := len(k.answers) + 1
+	k.answers = dialog.Follow(k.prompts, append(k.answers, a), covers)
+	for n := before + 1; n <= len(k.answers); n++ {
+		f.sayAnswer(k.prompts, k.answers[:n])
+	}
 	if len(k.answers) < len(k.prompts) {
 		f.askLine()
 		return
 	}
 	f.open = nil
 	f.send(ctx, k)
+}
+
+// sayAnswer writes a call and what was said to it, which is the last of the answers.
+func (f *follower) sayAnswer(prompts []show.Prompt, answers []dialog.Answer) {
+	fmt.Fprintln(f.ask, f.asks.Row(f.asks.Yellow("?")+" "+prompts[len(answers)-1].Summary(), dialog.Said(prompts, answers)))
 }
 
 // parseAnswer takes whole words only, and only those that are offered; "" for anything
@@ -165,26 +175,4 @@ func parseAnswer(line string, offered []string) string {
 		return word
 	}
 	return ""
-}
-
-// saidTo is an answer in words.
-func saidTo(p show.Prompt, a dialog.Answer) string {
-	scope := ""
-	if p.Offer != nil {
-		scope = terminal.Exact(p.Offer.Scope)
-	}
-	if a.Scope != "" {
-		scope = terminal.Exact(a.Scope)
-	}
-	switch a.Key {
-	case permission.AnswerOnce:
-		return "y: this call only"
-	case permission.AnswerSession:
-		return "a: this session, " + scope
-	case permission.AnswerRemember:
-		return "A: remember " + scope
-	case permission.AnswerDenyReason:
-		return "N: denied, " + terminal.Line(a.Note)
-	}
-	return "n: denied"
 }

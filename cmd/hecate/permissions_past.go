@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 
 	"hecate/cmd/hecate/internal/client"
@@ -36,6 +38,7 @@ type pastQuestion struct {
 	Gates      []string           `json:"gates,omitempty"`
 	Status     string             `json:"status"` // pending, approved, denied or cancelled
 	Scope      string             `json:"scope,omitempty"`
+	CoveredBy  string             `json:"covered_by,omitempty"` // the call whose grant is all that lets this one run
 	Note       string             `json:"note,omitempty"`
 	By         *client.AnsweredBy `json:"answered_by,omitempty"`
 }
@@ -167,12 +170,11 @@ func (p *pastCalls) answered(x pastEvent) {
 			if q.Status != run.DecisionApproved {
 				continue
 			}
-			q.Scope = run.ScopeOnce
+			q.Scope, q.CoveredBy = run.ScopeOnce, a.CoveredBy
+			if said {
+				q.Scope = a.Scope(slices.Collect(maps.Values(answers)))
+			}
 			if a.Grant != nil {
-				q.Scope = run.ScopeSession
-				if a.Grant.Remember {
-					q.Scope = run.ScopeProject
-				}
 				p.grants[a.Grant.ID] = a.Grant.Scope + ", given in this run"
 			}
 		}
@@ -320,6 +322,9 @@ func (q pastQuestion) words() string {
 	out := q.Status
 	if q.Scope != "" {
 		out += ", scope " + q.Scope
+	}
+	if q.CoveredBy != "" {
+		out += ", as far as what was given with " + q.CoveredBy + " covers it"
 	}
 	if by := q.By; by != nil {
 		who := by.By

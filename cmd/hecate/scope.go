@@ -14,7 +14,7 @@ import (
 // approved and that covers the call. For tools that are not known here the server has
 // the last word.
 func editOffer(p show.Prompt, text string) (permission.Offer, error) {
-	facts, known := factsOf(p.Call)
+	facts, known := factsOf(p)
 	if known {
 		return permission.Edited(permission.Call{Tool: p.Call.Tool, Facts: facts}, text)
 	}
@@ -31,17 +31,32 @@ func editOffer(p show.Prompt, text string) (permission.Offer, error) {
 	return permission.Offer{Scope: x.String(), Covers: x.Meaning(), List: permission.ListPromoted}, nil
 }
 
+// covers reports whether an offer that is given lets a call run, as far as can be told
+// here. Nothing does for a call that something cannot be given for. The server decides
+// about the call once more: if it sees more than can be seen here, it asks again.
+func covers(o permission.Offer, p show.Prompt) bool {
+	switch {
+	case p.Ends || p.Offer == nil || o.IsHost != p.Offer.IsHost:
+		return false
+	case o.IsHost:
+		return o.Scope == p.Offer.Scope
+	}
+	facts, known := factsOf(p)
+	x, err := pattern.Parse(o.Scope)
+	return known && err == nil && x.Covers(p.Call.Tool, facts)
+}
+
 // factsOf reads a call as its tool would, without a look at any file.
-func factsOf(c show.Call) (permission.Facts, bool) {
+func factsOf(p show.Prompt) (permission.Facts, bool) {
 	for _, t := range builtin.All() {
-		if t.Name != c.Tool {
+		if t.Name != p.Call.Tool {
 			continue
 		}
-		prepared, err := t.Prepare(c.Input)
+		prepared, err := t.Prepare(p.Call.Input)
 		if err != nil || prepared.Facts == nil {
 			return permission.Facts{}, false
 		}
-		return prepared.Facts(tools.Place{Offline: true}), true
+		return prepared.Facts(tools.Place{Path: p.Where.Workspace, Offline: true}), true
 	}
 	return permission.Facts{}, false
 }

@@ -36,6 +36,9 @@ type Question struct {
 	Files      map[string][]FileDigest // by call: the files that it runs
 }
 
+// NoteAllowedBefore is the note beside a call that an earlier answer let run.
+const NoteAllowedBefore = "this call was allowed before; it is asked about again because the calls that are left are one question"
+
 // RequestApproval parks the run before the calls of a.
 func (s *State) RequestApproval(a Ask, q Question) []event.Payload {
 	var gated []string
@@ -44,7 +47,7 @@ func (s *State) RequestApproval(a Ask, q Question) []event.Payload {
 		calls[i] = askedCall(c, a.Verdicts[i], a.Locks[i])
 		calls[i].Files = q.Files[c.ID]
 		if g := s.grant(); g != nil && g.Opened[c.ID] != nil && calls[i].asks() {
-			calls[i].Notes = append([]string{"this call was allowed before; it is asked about again because the calls that are left are one question"}, calls[i].Notes...)
+			calls[i].Notes = append([]string{NoteAllowedBefore}, calls[i].Notes...)
 		}
 		if a.Verdicts[i].Decision == permission.Ask {
 			gated = append(gated, c.Name)
@@ -126,6 +129,7 @@ type CallChoice struct {
 	Note       string // of a refusal: what the model is told
 	Scope      string // of a yes: once, session or project; "" is once
 	Pattern    string // of a yes for more than once: the pattern or host, if not the one that was offered
+	CoveredBy  string // of a yes: the call whose grant, given in the same answer, is all that lets this one run
 }
 
 // Check returns a fault if the decision is none. It is the first thing that is looked at.
@@ -227,7 +231,18 @@ func (s *State) choose(asked *ApprovalRequested, a Resolution, verdict string) (
 			return nil, fault.Invalid("invalid_request", "the approval is not about call %q", c.ToolCallID)
 		}
 	}
-	return out, nil
+	return out, covered(out)
+}
+
+// covered checks that what is said to cover a call was given with another one.
+func covered(answers []CallAnswer) error {
+	for _, c := range answers {
+		given := func(x CallAnswer) bool { return x.ToolCallID == c.CoveredBy && x.Grant != nil }
+		if c.CoveredBy != "" && !slices.ContainsFunc(answers, given) {
+			return fault.Invalid("invalid_request", "call %q cannot be covered by %q: nothing for more than once is given with that", c.ToolCallID, c.CoveredBy)
+		}
+	}
+	return nil
 }
 
 func (c ApprovalCall) asks() bool { return c.Ruling.Decision == string(permission.Ask) }
@@ -240,7 +255,10 @@ func (s *State) answer(asked *ApprovalRequested, c ApprovalCall, choice CallChoi
 	if verdict == DecisionRejected {
 		return CallAnswer{ToolCallID: c.ToolCallID, Decision: DecisionDenied, Note: choice.Note}, nil
 	}
-	out := CallAnswer{ToolCallID: c.ToolCallID, Decision: DecisionApproved}
+	out := CallAnswer{ToolCallID: c.ToolCallID, Decision: DecisionApproved, CoveredBy: choice.CoveredBy}
+	if out.CoveredBy != "" && (choice.Pattern != "" || choice.Scope != "" && choice.Scope != ScopeOnce) {
+		return out, fault.Invalid("invalid_request", "call %q is covered by another one's grant, so nothing can be given with it", c.ToolCallID)
+	}
 	letter := permission.AnswerSession
 	switch choice.Scope {
 	case "", ScopeOnce:

@@ -80,6 +80,22 @@ type CallAnswer struct {
 	Decision   string        `json:"decision"`        // approved or denied
 	Note       string        `json:"note,omitempty"`  // of a refusal: what the model is told beside it
 	Grant      *SessionGrant `json:"grant,omitempty"` // given with a yes for more than this call
+	// CoveredBy is the call whose Grant is all that was said about this one: it runs if
+	// that covers it, and is asked about again if not.
+	CoveredBy string `json:"covered_by,omitempty"`
+}
+
+// Scope says for how long the yes is that stands among these answers.
+func (c CallAnswer) Scope(among []CallAnswer) string {
+	for _, x := range among {
+		if x.ToolCallID == c.CoveredBy && x.Grant != nil {
+			return x.Grant.scope()
+		}
+	}
+	if c.Grant != nil {
+		return c.Grant.scope()
+	}
+	return ScopeOnce
 }
 
 // SessionGrant is what a person gave for the session: the chain of runs that go on

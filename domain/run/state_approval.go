@@ -50,6 +50,10 @@ func (s *State) applyCallAnswer(g *Grant, asked *ApprovalRequested, c CallAnswer
 		g.Refused[c.ToolCallID] = permission.DeniedByUser(c.Note)
 		return
 	}
+	if c.CoveredBy != "" {
+		delete(g.Opened, c.ToolCallID) // the session's grant opens what it opens
+		return
+	}
 	for _, a := range asked.Calls {
 		if a.ToolCallID == c.ToolCallID && a.asks() {
 			g.Opened[c.ToolCallID] = a.Gates

@@ -293,3 +293,39 @@ func TestQuestionsOutliveTheirNode(t *testing.T) {
 	started := ofType(there.events(t), "run.started")
 	equal(t, "executed by", started[len(started)-1].str("data", "worker_id"), others[0].id(t))
 }
+
+// A call that is said to be covered by what is given with another one runs by that, and is
+// asked about again if it is not covered.
+func TestCallsThatAGrantCovers(t *testing.T) {
+	t.Parallel()
+	s, dir := gated(t), t.TempDir()
+	r, _ := s.governed(t, dir, nil, asks(program("c1", "touch", "1"), program("c2", "touch", "2"), program("c3", "mkdir", "3")), says("done"))
+	covered := func(id, by string) args { return args{"tool_call_id": id, "decision": "approve", "covered_by": by} }
+	session := args{"tool_call_id": "c1", "decision": "approve", "scope": "session"}
+	for name, calls := range map[string][]args{
+		"by nothing":       {covered("c2", "c1")},
+		"by itself":        {session, covered("c2", "c2")},
+		"by another cover": {session, covered("c2", "c1"), covered("c3", "c2")},
+		"and gives more":   {session, fields(covered("c2", "c1"), args{"scope": "session"})},
+	} {
+		if a := r.say(t, args{"decision": "approve", "calls": calls}); a.status != 400 {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	asked := r.question(t).str("approval_id")
+	r.sayTo(t, asked, args{"decision": "approve", "calls": []args{session, covered("c2", "c1"), covered("c3", "c1")}}).ok(t)
+	eventually(t, "the run asks again", func() bool { p := r.pending(t); return p != "" && p != asked })
+	for id, decision := range map[string]string{"c1": "allow_visibly", "c2": "allow_visibly", "c3": "ask"} {
+		equal(t, id, about(t, r.question(t), id).str("ruling", "decision"), decision)
+	}
+	for _, a := range r.approvals(t) {
+		if a.str("id") == asked {
+			want{"answer": "approved", "scope": "session", "covered_by": "c1"}.check(t, "recorded", a.list("calls")[1])
+		}
+	}
+	r.say(t, no).ok(t)
+	r.becomes(t, "completed")
+	intent := part(t, ofType(r.events(t), "tool.dispatch.intended"), 1, 2)[0].obj("data")
+	want{"tool_call_id": "c2", "ruling/grant": present, "ruling/layer": "answer"}.check(t, "covered", intent)
+	equal(t, "left", fmt.Sprint(entries(t, dir)), "[1 2]")
+}

@@ -120,10 +120,11 @@ type Answer struct {
 // CallAnswer is the answer to one call of an approval.
 type CallAnswer struct {
 	ToolCallID string `json:"tool_call_id"`
-	Decision   string `json:"decision"`          // approve or deny
-	Note       string `json:"note,omitempty"`    // of a refusal: what the model is told
-	Scope      string `json:"scope,omitempty"`   // of a yes: once, session or project
-	Pattern    string `json:"pattern,omitempty"` // for more than once, if it is not the one that was offered
+	Decision   string `json:"decision"`             // approve or deny
+	Note       string `json:"note,omitempty"`       // of a refusal: what the model is told
+	Scope      string `json:"scope,omitempty"`      // of a yes: once, session or project
+	Pattern    string `json:"pattern,omitempty"`    // for more than once, if it is not the one that was offered
+	CoveredBy  string `json:"covered_by,omitempty"` // of a yes: the call of this answer whose grant alone lets this one run
 }
 
 // The answers to approvals and to their calls.

@@ -30,13 +30,6 @@ func Fits(in, out *os.File) bool {
 	return err == nil && columns >= ColumnsMin && rows >= RowsMin
 }
 
-// Answer is what a person says to one call.
-type Answer struct {
-	Key   string // one of permission.AnswerOnce and so on, but not AnswerEdit
-	Scope string // of an answer for more than once: what it is for, if that was edited
-	Note  string // of permission.AnswerDenyReason
-}
-
 // Result is how a dialog ended.
 type Result struct {
 	Answers     []Answer // in the order of the prompts; to all of them, unless it was closed or interrupted
@@ -50,6 +43,8 @@ type Options struct {
 	// Edit turns what somebody made of an offer into the new one. The error says what is
 	// wrong with it.
 	Edit func(p show.Prompt, text string) (permission.Offer, error)
+	// Covers says which calls need no answer after one for more than once; nil: none.
+	Covers Covers
 	// Pause is for how long after a call appears no key is taken for an answer to it: it
 	// was typed for something else.
 	Pause time.Duration

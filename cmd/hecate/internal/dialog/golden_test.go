@@ -68,7 +68,7 @@ func screens() map[string]show.Prompt {
 	}
 	long := asked("shell_exec", `{"command":`+text(script.String())+`}`, permission.Call{Facts: permission.Facts{Principal: script.String()}})
 	long.Call.Why = "All of it in one go."
-	long.Number, long.Of, long.Others = 2, 3, []string{"1  read_file a.go · needs no answer", "3  shell_exec make · asks by itself"}
+	long.Number, long.Of, long.Others = 2, 3, []show.Other{{ID: "c0", Number: 1, Call: "read_file a.go", Remark: "needs no answer"}, {ID: "c3", Number: 3, Call: "shell_exec make", Remark: "asks by itself"}}
 
 	const url = "https://docs.tokio.rs/tokio/topics/shutdown"
 	fetch := asked("web_fetch", `{"url":"`+url+`"}`, permission.Call{Facts: permission.Facts{Principal: url}})

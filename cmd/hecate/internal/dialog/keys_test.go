@@ -12,6 +12,7 @@ import (
 	"hecate/cmd/hecate/internal/dialog"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
 )
 
 // What is pressed decides, and only what is offered can be pressed.
@@ -221,4 +222,41 @@ func FuzzScreen(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What is given for more than once answers the later calls that it covers: it is said
+// before, and after. What it does not cover is asked about.
+func TestWhatIsGivenCoversLaterCalls(t *testing.T) {
+	calls := []show.Prompt{program("rm", "x"), program("cargo", "test"), program("make"), program("cargo", "build"), program("cargo", "run")}
+	for i := range calls {
+		calls[i].Number, calls[i].Of, calls[i].Call.ID = i+1, len(calls), string(rune('a'+i))
+	}
+	for k := range calls {
+		for i := range calls {
+			if i != k {
+				calls[k].Others = append(calls[k].Others, show.Other{ID: calls[i].Call.ID, Number: i + 1, Call: "call", Remark: "asks by itself"})
+			}
+		}
+	}
+	covers := func(o permission.Offer, p show.Prompt) bool {
+		x, err := edit(p, o.Scope)
+		return err == nil && x.Scope == o.Scope
+	}
+	m := dialog.New(calls, dialog.Options{Edit: edit, Covers: covers})
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 60})
+	press(m, "n")
+	if s := screen(m); !strings.Contains(s, "a and A cover calls 4, 5 of the same answer, too") || !strings.Contains(s, "1  call · n: denied") {
+		t.Errorf("before it is given:\n%s", s)
+	}
+	press(m, "a")
+	if s := screen(m); !strings.Contains(s, "call 3 of 5") || !strings.Contains(s, "2  call · a: this session, exec(cargo) args(*)") {
+		t.Errorf("after it is given:\n%s", s)
+	}
+	want := []dialog.Answer{{Key: "n"}, {Key: "a"}, {Key: "y"}, {CoveredBy: "b"}, {CoveredBy: "b"}}
+	if ended := press(m, "y"); !ended || !slices.Equal(m.Result().Answers, want) {
+		t.Errorf("ended %v with %+v", ended, m.Result())
+	}
+	if got := dialog.Said(calls, want); got != "covered by exec(cargo) args(*)" {
+		t.Errorf("the last is said to be %q", got)
+	}
 }

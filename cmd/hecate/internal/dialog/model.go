@@ -208,8 +208,8 @@ func (m *Model) take() {
 
 // answer takes an answer and goes on to the next call.
 func (m *Model) answer(a Answer) tea.Cmd {
-	m.result.Answers = append(m.result.Answers, a)
-	m.at++
+	m.result.Answers = Follow(m.prompts, append(m.result.Answers, a), m.options.Covers)
+	m.at = len(m.result.Answers)
 	m.mode, m.all, m.edited, m.offset, m.problem = choosing, false, false, 0, ""
 	if m.done() {
 		return tea.Quit

@@ -42,8 +42,8 @@ func (m *Model) content(all bool) []show.Row {
 	if all {
 		l = &m.laid[1]
 	}
-	p := m.prompts[m.at]
-	if l.rows == nil || l.at != m.at || l.columns != m.columns || l.offer != p.Offer {
+	if p := m.prompts[m.at]; l.rows == nil || l.at != m.at || l.columns != m.columns || l.offer != p.Offer {
+		p = Current(m.prompts, m.result.Answers, m.options.Covers)
 		*l = layout{p.Offer, m.at, m.columns, show.Rows(p.Lines(all), m.textColumns())}
 	}
 	return l.rows

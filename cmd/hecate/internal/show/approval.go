@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
@@ -63,14 +64,18 @@ func (q Question) asked(callID string) (run.ApprovalCall, bool) {
 	return run.ApprovalCall{}, false
 }
 
-// remark says how a call of the bundle stands to the question.
+// remark says how a call of the bundle stands to the question, before it is answered.
 func (q Question) remark(callID string) string {
-	_, waits := q.asked(callID)
+	call, waits := q.asked(callID)
 	switch {
+	case slices.Contains(call.Notes, run.NoteAllowedBefore):
+		return "was allowed before, and is asked about again"
 	case q.Asks(callID):
 		return "asks by itself"
 	case !waits:
-		return "has been settled already"
+		return "was decided before"
+	case call.Ruling.Decision == string(permission.Deny):
+		return "is refused by the rules, whatever is answered"
 	}
 	return "needs no answer"
 }
@@ -95,7 +100,7 @@ func (q Question) Prompts() []Prompt {
 		out[i] = Prompt{Settled: !known && len(q.Calls) > 0, Call: c, Asked: asked, Where: q.Where, Number: i + 1, Of: len(calls), RememberIn: q.RememberIn, Offer: asked.Offer}
 		for k, other := range calls {
 			if k != i {
-				out[i].Others = append(out[i].Others, fmt.Sprintf("%d  %s · %s", k+1, other.Summary(), q.remark(other.ID)))
+				out[i].Others = append(out[i].Others, Other{ID: other.ID, Number: k + 1, Call: other.Summary(), Remark: q.remark(other.ID)})
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package show
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"hecate/cmd/hecate/internal/terminal"
@@ -28,10 +29,19 @@ type Prompt struct {
 	Where   Where
 	// Number is the call's place among the Of calls that stand in one answer of the model.
 	Number, Of int
-	Others     []string // the others of them, on a line each
-	RememberIn string   // the file that an answer for good is written to
-	Ends       bool     // a no ends the run: what asks stands before it
+	Others     []Other
+	Also       []int  // numbers of later calls that the offer covers, if it is given
+	RememberIn string // the file that an answer for good is written to
+	Ends       bool   // a no ends the run: what asks stands before it
 	Offer      *permission.Offer
+}
+
+// Other is another call of the same answer of the model.
+type Other struct {
+	ID     string
+	Number int
+	Call   string // on one line
+	Remark string // how it stands to the question
 }
 
 // Asks reports whether the call needs an answer.
@@ -186,7 +196,7 @@ func (p Prompt) others() []Line {
 	}
 	out := []Line{{Weight: Muted, Lead: "  ", Next: "  ", Text: "in the same answer of the model:"}}
 	for _, o := range p.Others {
-		out = append(out, Line{Weight: Muted, Lead: "  ", Next: "      ", Text: terminal.Line(o)})
+		out = append(out, Line{Weight: Muted, Lead: "  ", Next: "      ", Text: terminal.Line(fmt.Sprintf("%d  %s · %s", o.Number, o.Call, o.Remark))})
 	}
 	return out
 }
@@ -239,10 +249,29 @@ func (p Prompt) Scope() []Line {
 		{Lead: "a  this session:    ", Next: "     ", Text: terminal.Exact(p.Offer.Scope), Exact: true},
 		{Weight: w, Lead: "   = ", Next: "     ", Text: terminal.Line(p.Offer.Covers)},
 	}
+	if also := p.also(); also != "" {
+		out = append(out, Line{Lead: "   + ", Next: "     ", Text: also})
+	}
 	if w == Warning {
 		out = append(out, Line{Weight: w, Lead: "   ! ", Next: "     ", Text: "careful with a and A: what it runs can be anything"})
 	}
 	return out
+}
+
+// also says which calls of the same answer need no answer of their own after a or A.
+func (p Prompt) also() string {
+	if len(p.Also) == 0 {
+		return ""
+	}
+	numbers := make([]string, len(p.Also))
+	for i, n := range p.Also {
+		numbers[i] = strconv.Itoa(n)
+	}
+	noun := "call "
+	if len(numbers) > 1 {
+		noun = "calls "
+	}
+	return "a and A cover " + noun + strings.Join(numbers, ", ") + " of the same answer, too"
 }
 
 // StartsOthers reports whether an offer covers a program that runs other programs,
