@@ -25,7 +25,12 @@ var plainDiff = []string{"diff", "--relative", "--no-ext-diff", "--no-textconv",
 
 // Changes returns the summary; one without files for a clean tree.
 func Changes(ctx context.Context, dir string) (Summary, error) {
-	st, err := ReadStatus(ctx, dir)
+	v, err := open(ctx, dir)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer v.close()
+	st, err := v.status(ctx)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -36,7 +41,7 @@ func Changes(ctx context.Context, dir string) (Summary, error) {
 	if len(s.Files) == 0 || st.Unborn {
 		return s, nil
 	}
-	stat, err := run(ctx, dir, append(slices.Clone(plainDiff), "--stat", "HEAD", "--", ".")...)
+	stat, err := v.run(ctx, call{}, append(slices.Clone(plainDiff), "--stat", "HEAD", "--", ".")...)
 	if err != nil {
 		return s, err
 	}
@@ -45,9 +50,14 @@ func Changes(ctx context.Context, dir string) (Summary, error) {
 }
 
 // Diff returns the unified diff of the work tree, or of what is staged, below path
-// ("." for all). It holds bytes as they are in the files.
+// ("." for all). It holds bytes as they are in the files, at most 32 MiB.
 func Diff(ctx context.Context, dir, path string, staged bool) (string, error) {
-	if err := checkFilters(ctx, dir); err != nil {
+	v, err := open(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	defer v.close()
+	if err := v.checkFilters(ctx, path); err != nil {
 		return "", err
 	}
 	// A pathspec is a plain path here, not a pattern with magic.
@@ -55,6 +65,6 @@ func Diff(ctx context.Context, dir, path string, staged bool) (string, error) {
 	if staged {
 		args = append(args, "--cached")
 	}
-	out, err := run(ctx, dir, append(args, "--", path)...)
+	out, err := v.run(ctx, call{}, append(args, "--", path)...)
 	return string(out), err
 }

@@ -1,6 +1,7 @@
 // Package gitrepo looks at git repositories without running what they configure:
 // no hooks, no monitors, no external diffs, no filters, nothing of the machine's
-// or the user's own settings, and no lock that could disturb others.
+// or the user's own settings, and no lock that could disturb others. Git never sees the
+// repository itself but a view of it (see view), which nobody can change underneath.
 package gitrepo
 
 import (
@@ -8,9 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -26,23 +25,8 @@ const outputMax = 32 << 20
 // Errors that callers show as they are.
 var (
 	ErrTimedOut = errors.New("git command timed out")
-	ErrFilters  = errors.New("the repository configures content filters, which would have to run to look at it; git evidence is not available")
-	ErrNoRepo   = errors.New("the workspace is not a git repository")
+	ErrFilters  = errors.New("the repository's attributes name content filters, which would have to run to look at it; git evidence is not available")
 )
-
-// Inside reports whether dir stands in a git work tree. It only looks for .git.
-func Inside(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		parent := filepath.Dir(dir)
-		if parent == dir {
-			return false
-		}
-		dir = parent
-	}
-}
 
 // safe switches off what a repository or a machine could make git run.
 var safe = []string{
@@ -55,16 +39,12 @@ var safe = []string{
 	"-c", "safe.bareRepository=explicit",
 }
 
-// run runs one reading git command in dir.
-func run(ctx context.Context, dir string, args ...string) ([]byte, error) {
-	return runWith(ctx, call{dir: dir}, args...)
-}
-
 // call is how a git command is run.
 type call struct {
 	dir   string
 	env   []string // beside what keeps it safe
 	input []byte
+	whole bool // output that is cut is an error
 }
 
 // runWith runs one reading git command.
@@ -90,10 +70,10 @@ func runWith(ctx context.Context, c call, args ...string) ([]byte, error) {
 		return nil, ErrTimedOut
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case err != nil && strings.Contains(strings.ToLower(stderr.String()), "not a git repository"):
-		return nil, ErrNoRepo
 	case err != nil:
 		return nil, fmt.Errorf("git %s: %w: %s", subcommand(args), err, firstLine(stderr.String()))
+	case c.whole && out.over:
+		return nil, fmt.Errorf("git %s: the repository is too large to look at: more than %d bytes of output", subcommand(args), outputMax)
 	}
 	return out.b.Bytes(), nil
 }
@@ -108,32 +88,19 @@ func subcommand(args []string) string {
 }
 
 // limited keeps the first outputMax bytes and swallows the rest.
-type limited struct{ b bytes.Buffer }
+type limited struct {
+	b    bytes.Buffer
+	over bool
+}
 
 func (l *limited) Write(p []byte) (int, error) {
-	if room := outputMax - l.b.Len(); room > 0 {
-		l.b.Write(p[:min(room, len(p))])
-	}
+	room := max(outputMax-l.b.Len(), 0)
+	l.b.Write(p[:min(room, len(p))])
+	l.over = l.over || len(p) > room
 	return len(p), nil
 }
 
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return line
-}
-
-// checkFilters refuses a repository whose own configuration names programs that
-// convert content: looking at its files would run them.
-func checkFilters(ctx context.Context, dir string) error {
-	out, err := run(ctx, dir, "config", "--includes", "--name-only", "--get-regexp", `^filter\..*\.(clean|smudge|process)$`)
-	var exit *exec.ExitError
-	switch {
-	case errors.As(err, &exit) && exit.ExitCode() == 1: // nothing matches
-		return nil
-	case err != nil:
-		return err
-	case len(bytes.TrimSpace(out)) > 0:
-		return ErrFilters
-	}
-	return nil
 }

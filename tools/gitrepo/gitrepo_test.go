@@ -126,9 +126,21 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	if _, err := os.Stat(mark); err == nil {
 		t.Error("the repository's program ran")
 	}
-	git(t, dir, "config", "filter.evil.clean", evil)
-	if _, err := gitrepo.ReadStatus(t.Context(), dir); !errors.Is(err, gitrepo.ErrFilters) {
-		t.Errorf("with a filter: %v", err)
+	for _, key := range []string{"filter.evil.clean", "filter.evil.process"} {
+		git(t, dir, "config", key, evil)
+	}
+	if st, err := gitrepo.ReadStatus(t.Context(), dir); err != nil || len(st.Entries) != 1 {
+		t.Errorf("with a filter for nothing: %+v, %v", st, err)
+	}
+	write(t, dir, ".gitattributes", "a filter=evil\n")
+	_, err := gitrepo.ReadStatus(t.Context(), dir)
+	_, inDiff := gitrepo.Diff(t.Context(), dir, ".", false)
+	_, inOther := gitrepo.Diff(t.Context(), dir, ".gitattributes", false)
+	if !errors.Is(err, gitrepo.ErrFilters) || !errors.Is(inDiff, gitrepo.ErrFilters) || inOther != nil {
+		t.Errorf("with a filter: %v; %v; of another file %v", err, inDiff, inOther)
+	}
+	if _, err := os.Stat(mark); err == nil {
+		t.Error("the repository's filter ran")
 	}
 }
 

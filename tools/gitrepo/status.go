@@ -24,32 +24,28 @@ type Status struct {
 
 // ReadStatus reads the state of the work tree that dir stands in, below dir.
 func ReadStatus(ctx context.Context, dir string) (Status, error) {
-	if err := checkFilters(ctx, dir); err != nil {
+	v, err := open(ctx, dir)
+	if err != nil {
 		return Status{}, err
 	}
-	out, err := run(ctx, dir, "status", "--porcelain=v1", "-z", "--branch", "--untracked-files=all", "--ignore-submodules=all", "--no-ahead-behind", "--", ".")
+	defer v.close()
+	return v.status(ctx)
+}
+
+func (v *view) status(ctx context.Context) (Status, error) {
+	if err := v.checkFilters(ctx, "."); err != nil {
+		return Status{}, err
+	}
+	out, err := v.run(ctx, call{whole: true}, "status", "--porcelain=v1", "-z", "--branch", "--untracked-files=all", "--ignore-submodules=all", "--no-ahead-behind", "--", ".")
 	if err != nil {
 		return Status{}, err
 	}
 	s := parseStatus(string(out))
-	return s, s.relativeTo(ctx, dir)
-}
-
-// relativeTo makes the paths count from dir instead of from the top of the work tree.
-func (s *Status) relativeTo(ctx context.Context, dir string) error {
-	if len(s.Entries) == 0 {
-		return nil
-	}
-	out, err := run(ctx, dir, "rev-parse", "--show-prefix")
-	if err != nil {
-		return err
-	}
-	prefix := strings.TrimSuffix(string(out), "\n")
-	for i := range s.Entries {
+	for i := range s.Entries { // paths count from the top of the work tree
 		e := &s.Entries[i]
-		e.Path, e.From = below(prefix, e.Path), below(prefix, e.From)
+		e.Path, e.From = below(v.prefix, e.Path), below(v.prefix, e.From)
 	}
-	return nil
+	return s, nil
 }
 
 // below cuts prefix, which is empty or ends in a slash, off a path. What lies
