@@ -30,7 +30,7 @@ func (p *Pool) claim(ctx, stopping context.Context, t *tenure, id string) (a *at
 	if wanted, err := a.wanted(ctx, stopping); err != nil || !wanted {
 		return nil, err
 	}
-	a.epoch, err = p.Store.Claim(ctx, t.instance, commands.RunStream(id), p.ClaimsMax)
+	a.epoch, err = p.claimStream(ctx, t, commands.RunStream(id))
 	switch {
 	case errors.Is(err, eventstore.ErrClaimed):
 		return nil, nil
@@ -52,6 +52,20 @@ func (p *Pool) claim(ctx, stopping context.Context, t *tenure, id string) (a *at
 		return nil, ignore(ctx, err)
 	}
 	return a, nil
+}
+
+// claimStream claims a run. Those that wait for an execution lock don't count where claims
+// are bounded: the run that has the lock may be the one that is to be claimed.
+func (p *Pool) claimStream(ctx context.Context, t *tenure, stream string) (epoch int64, err error) {
+	epoch, err = p.Store.Claim(ctx, t.instance, stream, p.ClaimsMax)
+	if !errors.Is(err, eventstore.ErrBusy) {
+		return epoch, err
+	}
+	x, lookErr := p.waits(ctx)
+	if lookErr != nil || len(x.wants) == 0 {
+		return epoch, errors.Join(err, lookErr)
+	}
+	return p.Store.Claim(ctx, t.instance, stream, p.ClaimsMax+len(x.wants))
 }
 
 // wanted reports whether this process may go on with the run now.

@@ -32,36 +32,68 @@ const lockPause = 100 * time.Millisecond
 // once they are taken: the files may have changed meanwhile.
 func (a *attempt) lock(ctx context.Context, e run.Dispatch) error {
 	want := locks{call: e.Call.ID, names: e.Locks, step: a.s.NextStepID()}
+	held, err := a.takeLocks(ctx, want)
+	if err != nil || held == nil {
+		return err
+	}
+	a.stage(run.LockWaiting{
+		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, Locks: want.names,
+		Lock: held.Name, HeldByRun: held.By.Run, HeldByStep: held.By.Call,
+	})
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	return a.await(ctx, e, want, held.Name)
+}
+
+// takeLocks takes them, or says which of them another run has.
+func (a *attempt) takeLocks(ctx context.Context, want locks) (held *eventstore.LockedError, err error) {
+	err = a.Store.TakeLocks(ctx, a.t.instance, eventstore.Holder{Run: a.s.ID, Call: want.step}, want.names)
+	switch {
+	case err == nil:
+		a.locks = want
+		return nil, nil
+	case errors.Is(err, eventstore.ErrLeaseLost):
+		a.t.lease.End()
+		return nil, tools.ErrLeaseLost
+	case errors.As(err, &held):
+		return held, nil
+	}
+	return nil, fmt.Errorf("take the execution locks of a call: %w", err)
+}
+
+// await tries until the locks are taken, the run is told to stop, or it turns out that
+// they cannot become free. Somebody else works meanwhile, and what the call has waited
+// for is used once that one leaves the place: the run that has a lock may need it.
+func (a *attempt) await(ctx context.Context, e run.Dispatch, want locks, lock string) error {
 	waiting, stop := a.untilTold(ctx)
 	defer stop()
-	for told := false; ; {
-		err := a.Store.TakeLocks(ctx, a.t.instance, eventstore.Holder{Run: a.s.ID, Call: want.step}, want.names)
-		var held *eventstore.LockedError
-		switch {
-		case err == nil:
-			a.locks = want
+	w := wait{attempt: a}
+	defer w.end(ctx)
+	takePlace := a.t.substitute()
+	defer func() {
+		takePlace(waiting)
+		w.untilAllowed(waiting)
+	}()
+	for {
+		if err := w.on(ctx, lock); err != nil {
+			return err
+		}
+		if circle, err := w.circle(ctx); err != nil {
+			return err
+		} else if circle != "" {
+			a.stage(a.refusal(e.Call, e.Index, run.OutcomeRefused, circle))
 			return nil
-		case errors.Is(err, eventstore.ErrLeaseLost):
-			a.t.lease.End()
-			return tools.ErrLeaseLost
-		case !errors.As(err, &held):
-			return fmt.Errorf("take the execution locks of a call: %w", err)
-		case !told:
-			told = true
-			a.stage(run.LockWaiting{
-				ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, Locks: want.names,
-				Lock: held.Name, HeldByRun: held.By.Run, HeldByStep: held.By.Call,
-			})
-			if err := a.flush(ctx); err != nil {
-				return err
-			}
-			// The run that has the lock may need a worker to get on.
-			defer a.t.substitute()()
 		}
 		pause(waiting, lockPause)
 		if waiting.Err() != nil {
 			return ctx.Err()
 		}
+		held, err := a.takeLocks(ctx, want)
+		if err != nil || held == nil {
+			return err
+		}
+		lock = held.Name
 	}
 }
 

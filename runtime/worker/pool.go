@@ -76,8 +76,8 @@ type Config struct {
 	Workspaces   *workspace.Manager
 	Clock        clock.Clock
 	SystemPrompt string // the broadest layer of the composed prompt; may be empty
-	Workers      int    // runs executed at a time, at least 1
-	ClaimsMax    int    // runs executed at a time by all processes of the log; 0: no bound
+	Workers      int    // runs executed at a time, at least 1; without those that wait for an execution lock
+	ClaimsMax    int    // runs executed at a time by all processes of the log, without the same; 0: no bound
 	NodeID       string // names this installation in run.claimed and run.started
 	Log          *slog.Logger
 
@@ -195,15 +195,9 @@ func (p *Pool) serve(ctx context.Context) error {
 	go p.overlook(taking, t, stop, halt)
 
 	g, gctx := errgroup.WithContext(taking)
-	t.substitute = func() context.CancelFunc {
-		ctx, callOff := context.WithCancel(gctx)
-		g.Go(func() error {
-			if err := p.work(ctx, acting, t); gctx.Err() != nil || ctx.Err() == nil {
-				return err
-			}
-			return nil
-		})
-		return callOff
+	t.substitute = func() func(context.Context) {
+		g.Go(func() error { return p.work(gctx, acting, t) })
+		return func(ctx context.Context) { dismiss(ctx, gctx, g, t.surplus) }
 	}
 	g.Go(func() error { return p.follow(gctx, t, head) })
 	g.Go(func() error { return p.sweep(gctx) })
@@ -219,6 +213,23 @@ func (p *Pool) serve(ctx context.Context) error {
 		return tools.ErrLeaseLost
 	}
 	return err
+}
+
+// dismiss has one worker leave between two runs, and waits for that until ctx ends.
+func dismiss(ctx, taking context.Context, g *errgroup.Group, surplus chan<- struct{}) {
+	left := make(chan struct{})
+	g.Go(func() error {
+		defer close(left)
+		select {
+		case surplus <- struct{}{}:
+		case <-taking.Done():
+		}
+		return nil
+	})
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
 }
 
 // errStopped is why an attempt is cut short when the pool has waited long enough.

@@ -174,12 +174,19 @@ func (p *Pool) stop(t *tenure, id string) {
 	t.retire(id)
 }
 
-// work executes one run after the other until ctx ends. What is done for them goes on
+// errSurplus says that there is a worker too many.
+var errSurplus = errors.New("another worker goes on in this one's place")
+
+// work executes one run after the other until ctx ends or it is one too many. What is done for them goes on
 // under acting.
 func (p *Pool) work(ctx, acting context.Context, t *tenure) error {
 	for {
 		a, runCtx, err := p.next(ctx, acting, t)
-		if err != nil {
+		switch {
+		case errors.Is(err, errSurplus):
+			p.signal() // it may have been woken for a run
+			return nil
+		case err != nil:
 			return err
 		}
 		p.release(ctx, t, a.s.ID, a.execute(runCtx))
@@ -194,11 +201,18 @@ func (p *Pool) next(ctx, acting context.Context, t *tenure) (*attempt, context.C
 		defer p.turn.Unlock()
 	}
 	for {
+		select {
+		case <-t.surplus:
+			return nil, nil, errSurplus
+		default:
+		}
 		id, runCtx, ok := p.take(ctx, acting)
 		if !ok {
 			select {
 			case <-ctx.Done():
 				return nil, nil, ctx.Err()
+			case <-t.surplus:
+				return nil, nil, errSurplus
 			case <-p.wake:
 				continue
 			}

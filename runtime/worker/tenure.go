@@ -21,9 +21,12 @@ type tenure struct {
 	kept      sync.WaitGroup     // terminals that end, and the execution locks that they hold
 	ended     chan struct{}      // closed when nothing is done for runs any more
 
-	// substitute has another worker take runs until it is called off: for one that only
-	// waits, so that what it waits for can come about.
-	substitute func() (callOff context.CancelFunc)
+	// substitute has another worker take runs for one that only waits, so that what it
+	// waits for can come about. Whoever waited takes a place again by takePlace, which
+	// returns when a worker that has nothing in hand has left, or ctx ends: nobody is
+	// interrupted.
+	substitute func() (takePlace func(ctx context.Context))
+	surplus    chan struct{} // sent to by those who want a worker to leave
 
 	rest context.CancelFunc // stops the heart
 	beat sync.WaitGroup
@@ -37,7 +40,7 @@ func margin(ttl time.Duration) time.Duration { return min(ttl/5, 3*time.Second) 
 const forever = 100 * 365 * 24 * time.Hour
 
 func (p *Pool) begin(ctx context.Context) (*tenure, error) {
-	t := &tenure{instance: ident.New("instance"), lease: process.NewLease(), terminals: terminal.NewRegistry(), ended: make(chan struct{})}
+	t := &tenure{instance: ident.New("instance"), lease: process.NewLease(), terminals: terminal.NewRegistry(), ended: make(chan struct{}), surplus: make(chan struct{})}
 	p.mu.Lock()
 	p.instances[t.instance] = true
 	p.mu.Unlock()

@@ -144,10 +144,20 @@ func terminalID(text string) string {
 }
 
 // A run that holds a lock and comes back from a question finds a worker, however many
-// wait for its lock.
+// wait for its lock, and however few runs may be executed at a time.
 func TestLocksAndWorkers(t *testing.T) {
 	t.Parallel()
-	s, dir := serve(t, "HECATE_BACKEND=memory", "HECATE_TASK_QUEUE_WORKERS=1"), t.TempDir()
+	for name, bound := range map[string]string{"one worker": "HECATE_TASK_QUEUE_WORKERS=1", "one run at a time": "HECATE_TASK_MAX_CONCURRENT=1"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			holderComesBack(t, serve(t, "HECATE_BACKEND=memory", bound))
+		})
+	}
+}
+
+func holderComesBack(t *testing.T, s *server) {
+	t.Helper()
+	dir := t.TempDir()
 	put(t, projectFile(dir), "[[locks]]\nname = \"server\"\npatterns = [\"background(sleep 60)\", \"exec(touch) args(*)\"]\n")
 	r, _ := s.governed(t, dir, args{"allow_tools": []string{"background(sleep 60)"}},
 		asks(call("c1", "terminal_open", args{"command": "sleep", "args": []string{"60"}})), asks(program("c2", "true")), says("done"))
@@ -157,4 +167,65 @@ func TestLocksAndWorkers(t *testing.T) {
 	r.say(t, yes).ok(t)
 	r.becomes(t, "completed")
 	other.becomes(t, "completed")
+}
+
+// While a run waits for a lock another one is executed in its place. That one is not cut
+// short when the wait is over: its model call is made once, and what it has left running
+// goes on.
+func TestAWaitInterruptsNobody(t *testing.T) {
+	t.Parallel()
+	s, dir := serve(t, "HECATE_BACKEND=memory", "HECATE_TASK_QUEUE_WORKERS=1"), t.TempDir()
+	put(t, projectFile(dir), "[[locks]]\nname = \"server\"\npatterns = [\"background(sleep 60)\", \"exec(touch) args(*)\"]\n")
+	holder, _ := s.governed(t, dir, args{"allow_tools": []string{"background(sleep 60)"}},
+		asks(call("c1", "terminal_open", args{"command": "sleep", "args": []string{"60"}})), asks(program("c2", "true")), says("done"))
+	holder.question(t)
+	waiter, _ := s.governed(t, dir, args{"yes": true}, asks(program("c1", "touch", "made")), says("done"))
+	eventually(t, "it waits", func() bool { return len(ofType(waiter.events(t), "tool.lock.waiting")) > 0 })
+	replies := []reply{asks(call("c1", "terminal_open", args{"command": "sleep", "args": []string{"61"}}))}
+	for i := range 10 { // longer than it takes to see that the lock is free
+		replies = append(replies, asks(program(fmt.Sprint("s", i), "sleep", fmt.Sprintf("0.0%d", i))))
+	}
+	other, c := s.governed(t, t.TempDir(), args{"yes": true}, append(replies, says("done"))...)
+	eventually(t, "it has a worker", func() bool { return strings.HasPrefix(other.intents(t), "c1") })
+	holder.cancel(t)
+	other.becomes(t, "completed")
+	waiter.becomes(t, "completed")
+	equal(t, "model calls of the other run", c.count(), len(replies)+1)
+	equal(t, "times that it was taken", len(ofType(other.events(t), "run.claimed")), 1)
+}
+
+// Two runs that each hold a lock by a job in the background, and want the other's, would
+// wait for ever: one of them is told so instead.
+func TestRunsThatWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	s, dir := crowded(t), t.TempDir()
+	put(t, projectFile(dir), `
+[[locks]]
+name = "a"
+patterns = ["background(sleep 70)", "exec(touch) args(a)"]
+[[locks]]
+name = "b"
+patterns = ["background(sleep 71)", "exec(touch) args(b)"]
+`)
+	begin := func(sleep, file string) (run, *conversation) {
+		return s.governed(t, dir, args{"yes": true}, asks(call("c1", "terminal_open", args{"command": "sleep", "args": []string{sleep}})),
+			asks(program("c2", "sh", "-c", "until [ -e go ]; do sleep 0.02; done")), asks(program("c3", "touch", file)), says("done"))
+	}
+	first, c1 := begin("70", "b")
+	second, c2 := begin("71", "a")
+	for _, r := range []run{first, second} {
+		eventually(t, "both hold their lock", func() bool { return r.intents(t) == "c1 c2" })
+	}
+	write(t, filepath.Join(dir, "go"), "")
+	first.becomes(t, "completed")
+	second.becomes(t, "completed")
+	refused := 0
+	for r, c := range map[run]*conversation{first: c1, second: c2} {
+		if r.intents(t) == "c1 c2 c3" {
+			continue
+		}
+		refused++
+		contains(t, "what the model is told", c.request(t, 3).answered(t, "c1", "c2", "c3")[2], "not run", "wait for each other", "terminal_kill")
+	}
+	equal(t, "refused calls", refused, 1)
 }
