@@ -1,6 +1,7 @@
 package workspace_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -119,5 +120,25 @@ func TestPreparingAgain(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(again, "half")); err == nil {
 		t.Error("what was left is still there")
+	}
+}
+
+// In a directory that everybody can write to, somebody else may have been there first.
+func TestADirectoryOfSomebodyElses(t *testing.T) {
+	open, own := t.TempDir(), t.TempDir()
+	if err := errors.Join(os.Chmod(open, 0o777), os.Symlink(own, filepath.Join(open, "hecate-workspaces"))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := workspace.NewManager(open).Place(); err == nil {
+		t.Error("workspaces stand behind somebody's link")
+	}
+	if err := errors.Join(os.Remove(filepath.Join(open, "hecate-workspaces")), os.Mkdir(filepath.Join(open, "hecate-workspaces"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := workspace.NewManager(open).Place(); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(filepath.Join(open, "hecate-workspaces")); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }

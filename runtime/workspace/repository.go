@@ -5,113 +5,111 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 
+	"hecate/tools/gitrepo"
 	"hecate/tools/process"
 )
 
-// isRepository reports whether dir is the top of a git work tree with a .git
-// directory of its own. A linked work tree or a folder deeper inside is copied as
-// plain files instead, because its metadata stands elsewhere.
-func isRepository(dir string) bool {
-	info, err := os.Lstat(filepath.Join(dir, ".git"))
-	return err == nil && info.IsDir()
+// listed names what git knows of in the work tree at src, and what it would ask about:
+// nothing that is ignored. It reads meta, a copy of the repository's metadata that configures no programs.
+func listed(ctx context.Context, meta, src string) ([]byte, error) {
+	return git(ctx, src, []string{"GIT_DIR=" + meta, "GIT_WORK_TREE=" + src}, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate")
 }
 
-// clone fetches a repository by address.
-func clone(ctx context.Context, source, dst, branch string) error {
-	args := []string{"clone", "--quiet"}
-	if branch != "" {
-		args = append(args, "--branch", branch)
+// checkOut makes dst a repository with all that the one at src remembers, and with the
+// files of a branch, tag or commit of it. Uncommitted work stays behind.
+func checkOut(ctx context.Context, src, dst, ref string) error {
+	repo, err := gitrepo.At(ctx, src)
+	if err != nil {
+		return fmt.Errorf("base_branch %q: %s: %w", ref, src, err)
 	}
-	_, err := git(ctx, filepath.Dir(dst), append(args, "--", source, dst)...)
+	meta := filepath.Join(dst, ".git")
+	if err := repo.CopyTo(ctx, meta, false); err != nil {
+		return fmt.Errorf("copy the repository %s: %w", src, err)
+	}
+	env := []string{"GIT_DIR=" + meta, "GIT_WORK_TREE=" + dst}
+	ask := func(args ...string) (string, bool) {
+		out, err := git(ctx, dst, env, args...)
+		return strings.TrimSpace(string(out)), err == nil
+	}
+	exact := []string{"show-ref", "--verify", "--hash", "--"}
+	commit, branch := ask(append(exact, "refs/heads/"+ref)...)
+	if !branch {
+		if commit, branch = ask(append(exact, "refs/remotes/origin/"+ref)...); branch {
+			if _, err := git(ctx, dst, env, "update-ref", "refs/heads/"+ref, commit); err != nil {
+				return err
+			}
+		}
+	}
+	head := []string{"symbolic-ref", "HEAD", "refs/heads/" + ref}
+	if !branch {
+		var known bool
+		if commit, known = ask("rev-parse", "--verify", "--quiet", "--end-of-options", ref+"^{commit}"); !known {
+			return fmt.Errorf("base_branch: %s has no branch, tag or commit %q", src, ref)
+		}
+		head = []string{"update-ref", "--no-deref", "HEAD", commit}
+	}
+	if _, err := git(ctx, dst, env, head...); err != nil {
+		return err
+	}
+	_, err = git(ctx, dst, env, "read-tree", "--reset", "-u", commit)
 	return err
 }
 
-// copyRepository clones a local repository and carries its uncommitted state over:
-// staged, changed, deleted and untracked files, but not ignored ones. Objects are
-// copied, not linked, so nothing done in the workspace can reach the source's. With
-// a branch, that branch is checked out and uncommitted work stays behind. What lies in
-// the directories of skip, which are paths below the source, is not carried over.
-func copyRepository(ctx context.Context, src, dst, branch string, skip []string) error {
+// clone fetches a repository by address. What its address tells about who fetches it
+// does not stay in the copy.
+func clone(ctx context.Context, source, dst, branch string) error {
+	args := []string{"clone", "--quiet", "--template="}
 	if branch != "" {
-		return clone(ctx, src, dst, branch)
+		args = append(args, "--branch", branch)
 	}
-	if _, err := git(ctx, filepath.Dir(dst), "clone", "--quiet", "--local", "--no-hardlinks", "--no-checkout", "--", src, dst); err != nil {
-		return err
-	}
-	head, err := os.ReadFile(filepath.Join(src, ".git", "HEAD"))
+	_, err := git(ctx, filepath.Dir(dst), []string{"GIT_ALLOW_PROTOCOL=http:https:ssh:git"}, append(args, "--", source, dst)...)
 	if err != nil {
-		return fmt.Errorf("read HEAD of the source: %w", err)
+		return errors.New(strings.ReplaceAll(err.Error(), source, shown(source)))
 	}
-	if err := os.WriteFile(filepath.Join(dst, ".git", "HEAD"), head, 0o644); err != nil {
-		return err
-	}
-	index := filepath.Join(src, ".git", "index")
-	if err := copyFile(index, filepath.Join(dst, ".git", "index")); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("copy the index: %w", err)
-	}
-	return copyWorkTree(ctx, src, dst, skip)
+	_, err = git(ctx, dst, nil, "remote", "set-url", "origin", shown(source))
+	return err
 }
 
-// copyWorkTree copies what git knows of, and what it would ask about, as it stands.
-func copyWorkTree(ctx context.Context, src, dst string, skip []string) error {
-	list, err := git(ctx, src, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
-	if err != nil {
-		return err
+// shown is an address without user name and password.
+func shown(source string) string {
+	u, err := url.Parse(source)
+	if err != nil || u.Scheme == "" || u.Scheme == "ssh" || u.User == nil {
+		return source
 	}
-	for name := range bytes.SplitSeq(list, []byte{0}) {
-		if len(name) == 0 || slices.ContainsFunc(skip, func(dir string) bool { return lies(string(name), dir) }) {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := copyListed(src, dst, string(name)); err != nil {
-			return err
-		}
-	}
-	return nil
+	u.User = nil
+	return u.String()
 }
 
-// lies reports whether a path is a directory or in it.
-func lies(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(rel)
-}
+// scpLike is host:path or user@host:path.
+var scpLike = regexp.MustCompile(`^([^/:@]+@)?[^/:@]+:`)
 
-func copyListed(src, dst, name string) error {
-	from, to := filepath.Join(src, name), filepath.Join(dst, name)
-	info, err := os.Lstat(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // deleted in the work tree, and so in the copy
+// fetched reports whether a source is fetched, as opposed to a directory of this machine.
+func fetched(source string) bool {
+	if _, err := os.Stat(source); err == nil {
+		return false
 	}
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	if err := os.Remove(to); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("replace %s: %w", name, err)
-	}
-	// A directory here is a submodule: its place is kept, its files are not.
-	return copyEntry(from, to, fs.FileInfoToDirEntry(info))
+	return strings.Contains(source, "://") || scpLike.MatchString(source)
 }
 
 // git runs one git command without hooks, prompts or the machine's own configuration.
-func git(ctx context.Context, dir string, args ...string) ([]byte, error) {
+func git(ctx context.Context, dir string, env []string, args ...string) ([]byte, error) {
 	cmd := exec.CommandContext(ctx, "git", append([]string{
-		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "safe.directory=*",
+		"-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "core.attributesFile=/dev/null", "-c", "core.excludesFile=",
+		"-c", "safe.directory=*", "-c", "protocol.ext.allow=never",
 	}, args...)...)
 	cmd.Dir = dir
 	// Like a command of the agent it sees nothing of the server's environment, keys above all.
-	cmd.Env = append(process.Environ(), "GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "LC_ALL=C")
+	cmd.Env = append(process.Environ(),
+		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1",
+		"GIT_NO_LAZY_FETCH=1", "LC_ALL=C")
+	cmd.Env = append(cmd.Env, env...)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -3,6 +3,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,67 +19,47 @@ import (
 // Manager owns the directory under which isolated workspaces stand, one per run:
 // <base>/<task id>/<run id>.
 type Manager struct {
-	base    string
-	private []string // directories that are never copied
+	base   string
+	hidden []string // directories that are never copied
 }
 
 // NewManager uses "hecate-workspaces" below dir (normally the system's temporary directory).
-// Nothing of the private directories gets into a copy: such as the server's data, which
+// Nothing of the hidden directories gets into a copy: such as the server's data, which
 // often stands in the directory that is copied.
-func NewManager(dir string, private ...string) *Manager {
-	m := &Manager{base: filepath.Join(dir, "hecate-workspaces")}
-	m.private = append([]string{m.base}, private...)
-	return m
-}
-
-// skipped lists the private directories that lie in src, as paths below it. The path
-// of src has no links in it.
-func (m *Manager) skipped(src string) []string {
-	var out []string
-	for _, dir := range m.private {
-		if found, err := filepath.EvalSymlinks(dir); err == nil {
-			dir = found
-		}
-		if rel, err := filepath.Rel(src, dir); err == nil && filepath.IsLocal(rel) {
-			out = append(out, rel)
-		}
-	}
-	return out
+func NewManager(dir string, hidden ...string) *Manager {
+	return &Manager{base: filepath.Join(dir, "hecate-workspaces"), hidden: hidden}
 }
 
 // ID names a task's workspace on the wire.
 func ID(taskID string) string { return "workspace_" + taskID }
 
 // Prepare makes the run's workspace ready and returns its absolute path, links
-// resolved. What an earlier, interrupted preparation left is removed first. The
-// source is only read.
+// resolved. It stands there whole or not at all; what an earlier, interrupted preparation
+// left is removed first. The source is only read.
 func (m *Manager) Prepare(ctx context.Context, s *run.State) (string, error) {
 	if s.Spec.WorkspaceMode == "in_place" {
-		return inPlace(s.Spec)
+		return m.inPlace(s.Spec)
 	}
 	dir := filepath.Join(m.base, s.TaskID, s.ID)
-	if err := os.RemoveAll(dir); err != nil {
-		return "", fmt.Errorf("prepare workspace: remove what was left: %w", err)
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("prepare workspace: %w", err)
-	}
-	if err := m.fill(ctx, dir, s.Spec); err != nil {
+	if err := publish(ctx, dir, func(part string) error { return m.fill(ctx, part, s.Spec) }); err != nil {
 		return "", fmt.Errorf("prepare workspace: %w", err)
 	}
 	return filepath.EvalSymlinks(dir)
 }
 
+// fill puts into dir what the run works on: the repository if there is one, else the
+// working directory, else nothing.
 func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
-	source := sp.WorkingDirectory
-	if source == "" {
-		source = sp.Repo
-	}
+	source := cmp.Or(sp.Repo, sp.WorkingDirectory)
 	if source == "" {
 		return nil // an empty workspace was asked for
 	}
-	if sp.WorkingDirectory == "" && strings.Contains(source, "://") || strings.HasPrefix(source, "git@") {
-		return clone(ctx, source, dir, sp.BaseBranch)
+	if sp.Repo != "" && fetched(source) {
+		if path, ok := strings.CutPrefix(source, "file://"); ok && filepath.IsAbs(path) {
+			source = path
+		} else {
+			return clone(ctx, source, dir, sp.BaseBranch)
+		}
 	}
 	abs, err := filepath.Abs(source)
 	if err != nil {
@@ -88,20 +69,42 @@ func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
 	if err != nil || !info.IsDir() {
 		return fmt.Errorf("source directory %q does not exist", source)
 	}
-	if err := within(sp.AllowedRoot, abs); err != nil {
-		return err
-	}
 	if abs, err = filepath.EvalSymlinks(abs); err != nil { // a copy goes through no links
 		return err
 	}
-	if isRepository(abs) {
-		return copyRepository(ctx, abs, dir, sp.BaseBranch, m.skipped(abs))
+	if err := errors.Join(within(sp.AllowedRoot, abs), m.notPrivate(abs)); err != nil {
+		return err
 	}
-	return copyTree(ctx, abs, dir, m.skipped(abs))
+	if sp.BaseBranch != "" {
+		return checkOut(ctx, abs, dir, sp.BaseBranch)
+	}
+	return copier{ctx: ctx, skip: m.private()}.copyDir(abs, dir)
+}
+
+// private are the directories that no copy has anything of, without links.
+func (m *Manager) private() []string {
+	out := []string{m.base}
+	out = append(out, m.hidden...)
+	for i, dir := range out {
+		if found, err := filepath.EvalSymlinks(dir); err == nil {
+			out[i] = found
+		}
+	}
+	return out
+}
+
+// notPrivate refuses to work on the server's own data.
+func (m *Manager) notPrivate(dir string) error {
+	for _, own := range m.private()[1:] {
+		if lies(dir, own) {
+			return fmt.Errorf("directory %q belongs to the server itself", dir)
+		}
+	}
+	return nil
 }
 
 // inPlace checks the operator's own directory. It never falls back to a copy.
-func inPlace(sp run.Spec) (string, error) {
+func (m *Manager) inPlace(sp run.Spec) (string, error) {
 	dir := sp.WorkingDirectory
 	if dir == "" || !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("workspace_mode in_place needs an absolute working_directory, not %q", dir)
@@ -114,7 +117,10 @@ func inPlace(sp run.Spec) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("resolve working_directory: %w", err)
 	}
-	return real, within(sp.AllowedRoot, dir)
+	if lies(real, m.private()[0]) {
+		return "", fmt.Errorf("working_directory %q is in the directory of workspaces, which are removed with their tasks; continue the run that it belongs to", dir)
+	}
+	return real, errors.Join(within(sp.AllowedRoot, real), m.notPrivate(real))
 }
 
 // within refuses a directory outside the allowed root, if there is one. Links are resolved.
@@ -166,52 +172,10 @@ func (m *Manager) Cache(s *run.State) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// placeName is the file that names the directory of workspaces.
-const placeName = ".place"
-
-// Place returns the name of the directory of workspaces. It stands in the directory, so
-// that two processes that find the same name there reach each other's workspaces,
-// whatever the path is called on their machines.
-func (m *Manager) Place() (string, error) {
-	if err := os.MkdirAll(m.base, 0o700); err != nil {
-		return "", fmt.Errorf("prepare the directory of workspaces: %w", err)
-	}
-	path := filepath.Join(m.base, placeName)
-	for range 2 {
-		name, err := os.ReadFile(path)
-		if err == nil && len(name) > 0 {
-			return string(name), nil
-		}
-		if err := m.namePlace(path); err != nil {
-			return "", fmt.Errorf("name the directory of workspaces: %w", err)
-		}
-	}
-	return "", fmt.Errorf("name the directory of workspaces: %s cannot be read back", path)
-}
-
-// namePlace writes the name whole and at once; of several processes one wins.
-func (m *Manager) namePlace(path string) error {
-	f, err := os.CreateTemp(m.base, placeName+"-")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name())
-	if _, err := f.WriteString(ident.New("workspaces")); err != nil {
-		return errors.Join(err, f.Close())
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	if err := os.Link(f.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
-}
-
 // RemoveTask deletes all isolated workspaces of a task.
 func (m *Manager) RemoveTask(taskID string) error {
 	if taskID == "" || taskID == ".." || taskID == "." || strings.ContainsAny(taskID, `/\`) {
 		return fmt.Errorf("remove workspaces: %q is no task id", taskID)
 	}
-	return os.RemoveAll(filepath.Join(m.base, taskID))
+	return remove(filepath.Join(m.base, taskID))
 }
