@@ -15,6 +15,7 @@ import (
 	"hecate/domain/run"
 	"hecate/tools/egress"
 	"hecate/tools/process"
+	"hecate/tools/sandbox"
 	"hecate/tools/terminal"
 )
 
@@ -101,9 +102,9 @@ type Settings struct {
 	ShellAllowPrivateIPs bool     // URLs in commands when the task has network
 	ShellAllowedHosts    []string // exact hosts; empty = all public ones
 	HTTP                 egress.Settings
-	Wrapper              string // OS sandbox wrapper: none or bwrap
-	WrapperPath          string
-	Hidden               []string // directories that a wrapped command finds empty, such as the server's data
+	Wrapper              sandbox.Wrapper // what the operating system holds commands to
+	Confined             bool            // commands that it does not hold to what they may do are refused
+	Hidden               []string        // directories that a wrapped command finds empty, such as the server's data
 	// Lease ends what runs under it when it is over, and nothing is begun or changed
 	// after it. nil never ends.
 	Lease *process.Lease

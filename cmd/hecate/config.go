@@ -75,7 +75,7 @@ type config struct {
 	SearchCountry        string        `env:"HECATE_TASK_WEB_SEARCH_COUNTRY"`
 	SearchLanguage       string        `env:"HECATE_TASK_WEB_SEARCH_SEARCH_LANG"`
 	TempDir              string        `env:"TMPDIR" envDefault:"/tmp"`
-	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"`         // auto: the wrapper that works here; none: no wrapper
+	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"`         // auto: the wrapper that works here; none: no wrapper; required: no command without one
 	Levels               string        `env:"HECATE_TASK_LEVELS_POSTURE" envDefault:"allow"` // forbid: no task may ask by levels
 
 	Policies []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
@@ -184,8 +184,8 @@ func (c *config) check() []error {
 	}
 	c.checkHTTP(add)
 	c.checkSearch(add)
-	if c.Sandbox != "auto" && c.Sandbox != "none" {
-		add("HECATE_TASK_SANDBOX is %q: use auto or none", c.Sandbox)
+	if !slices.Contains([]string{sandboxAuto, sandboxNone, sandboxRequired}, c.Sandbox) {
+		add("HECATE_TASK_SANDBOX is %q: use auto, none or required", c.Sandbox)
 	}
 	if c.Levels != "allow" && c.Levels != "forbid" {
 		add("HECATE_TASK_LEVELS_POSTURE is %q: use allow or forbid", c.Levels)

@@ -90,7 +90,7 @@ func startNode(ctx context.Context, environ []string, log *slog.Logger) (*node, 
 
 // open brings up everything in the order in which it depends on each other.
 func (n *node) open(ctx context.Context) error {
-	if n.config.Sandbox != "none" {
+	if n.config.Sandbox != sandboxNone {
 		// Trying the wrapper out takes as long as opening the stores; toolSettings waits for it.
 		go sandbox.Detect()
 	}
@@ -147,7 +147,7 @@ func (n *node) open(ctx context.Context) error {
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
 		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
 		Permissions: permissionFiles{n.files},
-		Host:        n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: n.config.OperatorProof, ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
+		Host:        n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (n *node) workerConfig(executor *commands.Executor, p providerSettings, set
 func (n *node) host(id string, settings tools.Settings) v1.Host {
 	h := v1.Host{
 		ID: id, Label: hostLabel(n.config), Version: strings.TrimPrefix(version(), "hecate "), PublicURL: n.config.PublicURL,
-		Sandbox: settings.Wrapper, SandboxPath: settings.WrapperPath, Backend: n.config.Backend, RunsMax: n.config.RunsMax,
+		Sandbox: settings.Wrapper.Kind, SandboxPath: settings.Wrapper.Path, Backend: n.config.Backend, RunsMax: n.config.RunsMax,
 	}
 	if n.config.WorkersEnabled {
 		h.WorkerCount = n.config.Workers
@@ -293,10 +293,6 @@ func newSalt() (s [16]byte) {
 }
 
 func toolSettings(c config) (tools.Settings, error) {
-	wrapper, path := sandbox.WrapperNone, ""
-	if c.Sandbox != "none" {
-		wrapper, path = sandbox.Detect()
-	}
 	hidden, err := dataToHide(c)
 	if err != nil {
 		return tools.Settings{}, fmt.Errorf("find the data directory: %w", err)
@@ -306,7 +302,7 @@ func toolSettings(c config) (tools.Settings, error) {
 		HTTP: egress.Settings{
 			Timeout: c.HTTPTimeout, ResponseMaxBytes: c.HTTPMaxBytes, AllowPrivateIPs: c.HTTPAllowPrivateIPs, AllowedHosts: c.HTTPAllowedHosts,
 		},
-		Wrapper: wrapper, WrapperPath: path,
+		Wrapper: wrapperOf(c), Confined: c.Sandbox == sandboxRequired,
 		Hidden: hidden,
 	}, nil
 }

@@ -24,6 +24,7 @@ import (
 	"hecate/runtime/worker"
 	"hecate/runtime/workspace"
 	"hecate/tools"
+	"hecate/tools/sandbox"
 	"hecate/tools/builtin"
 	"hecate/tools/process"
 )
@@ -155,7 +156,7 @@ func (n *node) approve(id string) {
 func (n *node) config(x commands.Executor) worker.Config {
 	return worker.Config{
 		Executor: &x, Store: x.Store, Router: n, Tools: append(append(builtin.All(), builtin.Direct()...), n.tools...), Workspaces: workspace.NewManager(n.temp),
-		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: "none"}, Clock: clock.System{}, Workers: max(2, n.workers), NodeID: "test", Log: slog.New(slog.DiscardHandler),
+		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: sandbox.Wrapper{Kind: sandbox.WrapperNone}}, Clock: clock.System{}, Workers: max(2, n.workers), NodeID: "test", Log: slog.New(slog.DiscardHandler),
 	}
 }
 

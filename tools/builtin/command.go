@@ -53,6 +53,7 @@ type invocation struct {
 	argv  []string
 	set   []string                   // NAME=VALUE for the command alone
 	check func(sandbox.Policy) error // the static checks; an error keeps it from starting
+	tty   bool                       // with a terminal device
 }
 
 // invocation is the shell that runs the command.
@@ -155,11 +156,15 @@ func (x *execution) prepare() (argv, set []string, err error) {
 	if err := findProgram(x.dir, x.call.argv[0]); err != nil {
 		return nil, nil, err
 	}
-	if x.env.Settings.Wrapper != sandbox.WrapperBwrap {
+	w := x.env.Settings.Wrapper
+	if err := w.Holds(x.env.ReadOnly, x.env.Network, x.env.Settings.Confined); err != nil {
+		return nil, nil, err
+	}
+	if wrapperKind(x.env) == sandbox.WrapperNone {
 		return x.call.argv, x.call.set, nil
 	}
-	return sandbox.Wrap(x.env.Settings.WrapperPath, x.call.argv, sandbox.Confine{
-		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden, Cache: x.env.CacheDir, Set: x.call.set,
+	return w.Wrap(x.call.argv, sandbox.Confine{
+		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden, Cache: x.env.CacheDir, Set: x.call.set, TTY: x.call.tty,
 	}), nil, nil
 }
 
@@ -290,10 +295,10 @@ func (x *execution) posture() map[string]any {
 }
 
 func wrapperKind(env *tools.Env) string {
-	if env.Settings.Wrapper == "" {
+	if env.Settings.Wrapper.Kind == "" {
 		return sandbox.WrapperNone
 	}
-	return env.Settings.Wrapper
+	return env.Settings.Wrapper.Kind
 }
 
 func merge(into, from map[string]any) map[string]any {

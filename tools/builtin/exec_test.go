@@ -69,24 +69,24 @@ func TestExecEnvironment(t *testing.T) {
 	w := tooltest.New(t)
 	script := `printf '%s|' "$A" "$LANG" "$GOMAXPROCS" "$SECRET_KEY" "$GIT_DIR" "$GIT_AUTHOR_NAME"; env | grep -c HECATE_`
 	for _, wrapper := range wrappers() {
-		w.Env.Settings.Wrapper, w.Env.Settings.WrapperPath = wrapper[0], wrapper[1]
+		w.Env.Settings.Wrapper = wrapper
 		r := w.Call(tool(t, "exec"), args{"program": "sh", "args": []string{"-c", script}, "env": args{
 			"A": "$HOME `id` = \"x\"\n", "LANG": "model", "GOMAXPROCS": "3", "GIT_AUTHOR_NAME": "M",
 		}})
 		if want := "$HOME `id` = \"x\"\n|model|3|||M|0\n"; !strings.Contains(r.Text, "stdout ---\n"+want) {
-			t.Errorf("%s: got %q, want %q", wrapper[0], r.Text, want)
+			t.Errorf("%s: got %q, want %q", wrapper.Kind, r.Text, want)
 		}
 		if r := w.Call(tool(t, "exec"), args{"program": "sh", "args": []string{"-c", "printf '%s' $A $LANG"}}); !strings.Contains(r.Text, "\nserver\n") {
-			t.Errorf("%s: the next call has %q", wrapper[0], r.Text)
+			t.Errorf("%s: the next call has %q", wrapper.Kind, r.Text)
 		}
 	}
 }
 
 // wrappers are the ways in which commands are confined on this machine.
-func wrappers() [][2]string {
-	out := [][2]string{{sandbox.WrapperNone, ""}}
-	if kind, path := sandbox.Detect(); kind != sandbox.WrapperNone {
-		out = append(out, [2]string{kind, path})
+func wrappers() []sandbox.Wrapper {
+	out := []sandbox.Wrapper{{Kind: sandbox.WrapperNone}}
+	if w := sandbox.Detect(); w.Kind != sandbox.WrapperNone {
+		out = append(out, w)
 	}
 	return out
 }
@@ -119,11 +119,11 @@ __attribute__((constructor)) static void loaded(void) {
 		t.Fatal(err)
 	}
 	for _, wrapper := range wrappers() {
-		w.Env.Settings.Wrapper, w.Env.Settings.WrapperPath = wrapper[0], wrapper[1]
+		w.Env.Settings.Wrapper = wrapper
 		w.Write("trace", "")
 		r := w.Call(tool(t, "exec"), args{"program": "cat", "args": []string{"/dev/null"}, "env": args{"LD_PRELOAD": lib, "TRACE": filepath.Join(w.Dir, "trace")}})
 		if got := w.Read("trace"); r.Error || got != real+"\n" {
-			t.Errorf("%s: loaded into %q; %s", wrapper[0], got, r.Text)
+			t.Errorf("%s: loaded into %q; %s", wrapper.Kind, got, r.Text)
 		}
 	}
 }

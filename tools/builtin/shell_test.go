@@ -332,12 +332,12 @@ func TestReadOnlyTasksRunNoChanges(t *testing.T) {
 // With the wrapper a command is held to the workspace by the kernel, whatever it
 // is called, and is ended as a whole like any other.
 func TestWrappedCommands(t *testing.T) {
-	kind, path := sandbox.Detect()
-	if kind == sandbox.WrapperNone {
+	wrapper := sandbox.Detect()
+	if wrapper.Kind == sandbox.WrapperNone {
 		t.Skip("bubblewrap is not installed, or user namespaces are switched off: wrapped commands are not tested")
 	}
 	w := tooltest.New(t)
-	w.Env.Settings.Wrapper, w.Env.Settings.WrapperPath = kind, path
+	w.Env.Settings.Wrapper = wrapper
 	w.Write("sub/f", "")
 	beside := filepath.Join(filepath.Dir(w.Dir), "beside")
 	r := w.Call(tool(t, "shell_exec"), args{"command": "pwd; echo x >out; echo x >" + beside + "; exit 4", "working_directory": "sub"})

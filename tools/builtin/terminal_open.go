@@ -23,7 +23,7 @@ import (
 var terminalOpen = tools.New(tools.Spec[terminalOpenIn]{
 	Name: "terminal_open",
 	Summary: "Start a program that keeps running while other calls are made, such as a server, a watcher or a shell, and return its terminal_id. " +
-		"The program is run directly with its arguments and with pipes, not as a terminal device; without a command it is the user's shell, which reads commands that terminal_write writes. " +
+		"The program is run directly with its arguments, and with pipes unless pty is true; without a command it is the user's shell, which reads commands that terminal_write writes. " +
 		"When it exits, and with the run at the latest, everything it started ends too.",
 	Check:  checkTerminalOpen,
 	Input:  terminalOpenIn.input,
@@ -37,7 +37,12 @@ type terminalOpenIn struct {
 	Command          string   `json:"command,omitempty" jsonschema:"name or path of the program, without arguments; the user's shell if left out"`
 	Args             []string `json:"args,omitempty" jsonschema:"its arguments, one an entry"`
 	WorkingDirectory string   `json:"working_directory,omitempty" jsonschema:"directory to run it in, relative to the workspace; the workspace itself if left out"`
+	PTY              bool     `json:"pty,omitempty" jsonschema:"true: a terminal device of 120 columns and 40 rows (TERM=dumb) for its input and output, for programs that ask only where they have one; what is typed is shown again in the output, and errors are not marked. Pipes if left out"`
 }
+
+// ttyVariables are set for a program with a terminal device: nobody renders what it draws,
+// and a pager would wait for a key.
+var ttyVariables = []string{"TERM=dumb", "PAGER=cat"}
 
 func (in terminalOpenIn) argv() []string {
 	program := in.Command
@@ -73,7 +78,11 @@ func (in terminalOpenIn) input() map[string]any {
 	if len(in.Args) > 0 {
 		args = shownList(in.Args)
 	}
-	return map[string]any{"command": in.Command, "args": args, "working_directory": in.WorkingDirectory}
+	out := map[string]any{"command": in.Command, "args": args, "working_directory": in.WorkingDirectory}
+	if in.PTY {
+		out["pty"] = true
+	}
+	return out
 }
 
 // terminalOpenLine tells how much there is to look at: arguments may hold anything.
@@ -132,14 +141,17 @@ func startTerminal(env *tools.Env, in terminalOpenIn) (*terminal.Terminal, error
 		return nil, errors.New("no terminals can be opened here; use exec or shell_exec")
 	}
 	var scanner *sandbox.Scanner
-	x := &execution{env: env, dir: commandDir(env, in.WorkingDirectory), call: invocation{
-		dir: in.WorkingDirectory, argv: in.argv(),
-		check: func(p sandbox.Policy) error {
-			p.Attached = true
-			scanner = sandbox.NewScanner(in.argv(), p)
-			return sandbox.CheckArgv(in.argv(), p)
-		},
-	}}
+	newScanner := sandbox.NewScanner
+	call := invocation{dir: in.WorkingDirectory, argv: in.argv(), tty: in.PTY}
+	if in.PTY {
+		newScanner, call.set = sandbox.NewTTYScanner, ttyVariables
+	}
+	call.check = func(p sandbox.Policy) error {
+		p.Attached = true
+		scanner = newScanner(in.argv(), p)
+		return sandbox.CheckArgv(in.argv(), p)
+	}
+	x := &execution{env: env, dir: commandDir(env, in.WorkingDirectory), call: call}
 	argv, set, err := x.prepare()
 	if err != nil {
 		if findProgram(x.dir, in.argv()[0]) != nil && !errors.As(err, new(*sandbox.Denied)) {
@@ -149,6 +161,6 @@ func startTerminal(env *tools.Env, in terminalOpenIn) (*terminal.Terminal, error
 	}
 	return env.Terminals.Open(terminal.Spec{
 		ID: terminal.IDOf(env.RunID, env.StepID), Step: env.StepID, Name: tools.Cut(in.line(), nameShownMax), Dir: x.dir, Scanner: scanner,
-		Command: process.Command{Argv: argv, Set: set, Dir: x.dir, Lease: env.Settings.Lease},
+		Command: process.Command{Argv: argv, Set: set, Dir: x.dir, Lease: env.Settings.Lease, TTY: in.PTY},
 	})
 }

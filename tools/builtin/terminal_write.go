@@ -14,6 +14,7 @@ import (
 var terminalWrite = tools.New(tools.Spec[terminalWriteIn]{
 	Name: "terminal_write",
 	Summary: "Write to the standard input of a program that terminal_open started; end lines with \\n. " +
+		"What a shell or an interpreter is given is checked first; on a terminal device (pty) it gets whole lines and, of control characters, only ^C, ^D, ^Z and ^\\. " +
 		"What the program answers comes with terminal_read or terminal_wait.",
 	Check: requireTerminal("terminal_write", func(in *terminalWriteIn) string { return in.TerminalID }),
 	Input: func(in terminalWriteIn) map[string]any {
@@ -34,17 +35,21 @@ type terminalWriteIn struct {
 // terminalWriteFacts are those of what the program would run once it has the input, with
 // what it waits for the end of.
 func terminalWriteFacts(at tools.Place, in terminalWriteIn) permission.Facts {
-	text, kind, dir := in.Input, sandbox.InputShell, ""
+	texts, kind, dir := []string{in.Input}, sandbox.InputShell, ""
 	if at.Terminals != nil {
 		if t, ok := at.Terminals.Get(in.TerminalID); ok {
-			text, kind = t.Typed(in.Input)
+			texts, kind = t.Typed(in.Input)
 			dir = t.Dir()
 		}
 	}
 	if kind != sandbox.InputShell {
-		text = ""
+		texts = []string{""}
 	}
-	f := at.Command(in.Input, text, dir, sandbox.Programs)
+	f := at.Command(in.Input, texts[0], dir, sandbox.Programs)
+	for _, text := range texts[1:] {
+		more := at.Command(in.Input, text, dir, sandbox.Programs)
+		f.Programs, f.Opaque = append(f.Programs, more.Programs...), f.Opaque || more.Opaque
+	}
 	f.Opaque = f.Opaque || kind == sandbox.InputCode // which can start any program
 	return f
 }

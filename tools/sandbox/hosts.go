@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"hecate/domain/permission/host"
 )
 
 // urlPattern finds what a program would take for a web address.
@@ -59,39 +61,20 @@ func normalHost(h string) string { return strings.ToLower(strings.TrimSuffix(h, 
 // checkAddress returns a *Denied if host is an address, or the name of one, that
 // is not out on the public network. Names are not looked up: what they resolve to
 // when the command runs is another matter.
-func (p Policy) checkAddress(host string) error {
+func (p Policy) checkAddress(name string) error {
 	if p.AllowPrivateIPs {
 		return nil
 	}
 	what := ""
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		what = "loopback"
-	} else if addr, ok := address(host); ok {
-		what = Range(addr)
+	} else if addr, ok := address(name); ok {
+		what = host.Special(addr)
 	}
 	if what == "" {
 		return nil
 	}
-	return &Denied{fmt.Sprintf("host %q is %s", host, what)}
-}
-
-// Range names the special range that an address lies in, or returns "" for a
-// public address.
-func Range(a netip.Addr) string {
-	a = a.Unmap()
-	switch {
-	case a.IsLoopback():
-		return "loopback"
-	case a.IsPrivate():
-		return "a private network address"
-	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast():
-		return "link-local"
-	case a.IsUnspecified():
-		return "the unspecified address"
-	case a.IsMulticast():
-		return "multicast"
-	}
-	return ""
+	return &Denied{fmt.Sprintf("host %q is %s", name, what)}
 }
 
 // address reads an IP address, also in the spellings that C programs accept:

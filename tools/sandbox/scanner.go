@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,20 +23,61 @@ const (
 type Scanner struct {
 	kind   Input
 	policy Policy
-	kept   string
+	tty    bool
+	kept   []string // what the program may be waiting for the end of: one of these; none is ""
+	line   int      // bytes of the line that is not ended, on a terminal device
 }
 
 // NewScanner makes a scanner of what the program with its arguments reads.
 func NewScanner(argv []string, p Policy) *Scanner { return &Scanner{kind: InputOf(argv), policy: p} }
 
+// NewTTYScanner makes one of what the program reads from a terminal device, see type keys.
+func NewTTYScanner(argv []string, p Policy) *Scanner {
+	s := NewScanner(argv, p)
+	s.tty = s.kind != InputData
+	return s
+}
+
 // Kind is what the program makes of its input.
 func (s *Scanner) Kind() Input { return s.kind }
 
-// Whole is the input with what was kept for it of earlier ones.
-func (s *Scanner) Whole(input string) string { return s.kept + input }
+// Whole is the input with what was kept for it of earlier ones. There are several such
+// texts if it cannot be known whether an interrupt made the program forget what it had.
+func (s *Scanner) Whole(input string) []string {
+	k, err := s.read(input)
+	if err != nil { // Scan refuses it
+		return s.whole(keys{pieces: []string{input}})
+	}
+	return s.whole(k)
+}
+
+// whole are the texts that the program may have to make something of.
+func (s *Scanner) whole(k keys) []string {
+	texts := s.begin()
+	for i, piece := range k.pieces {
+		if i > 0 {
+			texts = distinct(append(texts, "")) // an interrupt may have been heard, or not
+		}
+		if len(texts) > readingsMax {
+			return texts // Scan refuses it
+		}
+		for j := range texts {
+			texts[j] += piece
+		}
+	}
+	return distinct(texts)
+}
+
+// begin is what was kept, at least "".
+func (s *Scanner) begin() []string {
+	if len(s.kept) == 0 {
+		return []string{""}
+	}
+	return slices.Clone(s.kept)
+}
 
 // Scan looks at the next input and takes it in, or returns an error, and then the program
-// must not get it: a *Denied by the policy, or that there is too much of it.
+// must not get it: a *Denied by the policy, or that it cannot be checked.
 func (s *Scanner) Scan(input string) error {
 	if s.kind == InputData {
 		return nil
@@ -43,16 +85,49 @@ func (s *Scanner) Scan(input string) error {
 	if len(input) > typedMax {
 		return fmt.Errorf("input of %d bytes is too long for a program that runs it, at most %d; write a file and run that", len(input), typedMax)
 	}
-	if s.kind == InputCode {
-		return s.code(s.kept + input)
+	k, err := s.read(input)
+	if err != nil {
+		return err
 	}
-	return s.commands(s.kept + input)
+	texts := s.whole(k)
+	if len(texts) > readingsMax {
+		return errors.New("after so many interrupts of what was not complete nobody can tell what the program has; end lines before you interrupt, or open another terminal")
+	}
+	look := s.commands
+	if s.kind == InputCode {
+		look = s.code
+	}
+	kept := make([]string, len(texts))
+	for i, text := range texts {
+		if kept[i], err = look(text); err != nil {
+			return err
+		}
+	}
+	s.kept, s.line = distinct(kept), k.line
+	return nil
 }
 
-func (s *Scanner) commands(text string) error {
+// readingsMax is how many texts a program may have to make something of, as far as is known.
+const readingsMax = 4
+
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// read takes an input apart as the program will get it.
+func (s *Scanner) read(input string) (keys, error) {
+	if !s.tty {
+		return keys{pieces: []string{input}}, nil
+	}
+	return pressed(input, s.line)
+}
+
+// commands looks at what a shell has and returns what it would wait for the end of.
+func (s *Scanner) commands(text string) (rest string, err error) {
 	done, rest := finished(text)
 	if len(rest) > unfinishedMax {
-		return fmt.Errorf("the shell command is not complete after %d bytes and cannot be checked; "+
+		return "", fmt.Errorf("the shell command is not complete after %d bytes and cannot be checked; "+
 			"write a file and run that, or begin anew in another terminal", unfinishedMax)
 	}
 	c := &checker{policy: s.policy}
@@ -62,14 +137,11 @@ func (s *Scanner) commands(text string) error {
 	} else {
 		c.script(rest, 0)
 	}
-	if err := c.verdict(); err != nil {
-		return err
-	}
-	s.kept = strings.Clone(rest)
-	return nil
+	return strings.Clone(rest), c.verdict()
 }
 
-func (s *Scanner) code(text string) error {
+// code looks at what an interpreter has and returns a word of it that may go on.
+func (s *Scanner) code(text string) (rest string, err error) {
 	c := &checker{policy: s.policy}
 	c.scan(text)
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
@@ -79,12 +151,8 @@ func (s *Scanner) code(text string) error {
 			c.detaches = word
 		}
 	}
-	if err := c.verdict(); err != nil {
-		return err
-	}
 	tail := text[strings.LastIndexAny(text, " \t\r\n;")+1:]
-	s.kept = strings.Clone(tail[max(0, len(tail)-tailMax):])
-	return nil
+	return strings.Clone(tail[max(0, len(tail)-tailMax):]), c.verdict()
 }
 
 // codeDetachers are the names under which languages give away what plainDetachers do.

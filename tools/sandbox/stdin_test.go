@@ -99,10 +99,73 @@ func scan(t *testing.T, s *sandbox.Scanner, inputs []typed) {
 		if in.reason == "" && err != nil || in.reason != "" && (err == nil || !strings.Contains(err.Error(), in.reason)) {
 			t.Errorf("%d: %.60q: got %v, want %q", i, in.input, err, in.reason)
 		}
-		if kept := len(s.Whole("")); kept > 64<<10 {
+		if kept := longest(s.Whole("")); kept > 64<<10 {
 			t.Errorf("%d: %d bytes are kept", i, kept)
 		}
 	}
+}
+
+func longest(texts []string) (n int) {
+	for _, t := range texts {
+		n = max(n, len(t))
+	}
+	return n
+}
+
+// On a terminal device some characters edit the line, and others make a shell forget it.
+func TestScannerOfATerminalDevice(t *testing.T) {
+	const detaches, network, edits = "detaches processes", "network access is disabled", "edits the line"
+	long := strings.Repeat("x", 3000)
+	for name, inputs := range map[string][]typed{
+		"plain":              {{"ls\r", ""}, {"echo 'nohup x'\n", ""}, {"setsid x\r", detaches}, {"curl x\n", network}},
+		"edited":             {{"noX\x7fhup x\n", edits}, {"noh\t", edits}, {"\x1b[A\n", edits}, {"x\x15nohup y\n", edits}, {"\x16\x03", edits}, {"\x00", edits}, {"ls\n", ""}},
+		"pieces":             {{"no", ""}, {"hup x\n", detaches}},
+		"ended in between":   {{"no\x04hup x\n", detaches}, {"no\x04", ""}, {"hup x\n", detaches}},
+		"interrupted":        {{"echo '\x03", ""}, {"nohup x\n", detaches}, {"ls\n", ""}},
+		"not interrupted":    {{"no\x03", ""}, {"hup x\n", detaches}, {"ls\n", ""}},
+		"in one go":          {{"echo '\x03nohup x\n", detaches}, {"'\x1anohup x\n", detaches}},
+		"a whole one":        {{"ls\n\x03nohup x\n", detaches}, {"sleep 9\n", ""}, {"\x03", ""}, {"\x03\x03\x03\x03\x03", ""}, {"ls\n", ""}},
+		"too many":           {{"a '\x03b '\x03c '\x03d '\x03", "open another terminal"}, {"ls\n", ""}},
+		"long lines":         {{long, ""}, {long, "at most 4095 bytes"}, {"\n" + long, ""}, {"\x03" + long, "at most"}},
+		"letters of others":  {{"echo für 日本\n", ""}},
+		"once more the kept": {{"if true\n", ""}, {"then\n\x03", ""}, {"fi\nsetsid x\n", detaches}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scan(t, sandbox.NewTTYScanner([]string{"bash"}, sandbox.Policy{Attached: true}), inputs)
+		})
+	}
+	scan(t, sandbox.NewTTYScanner([]string{"python3"}, sandbox.Policy{Attached: true}), []typed{{"os.set\x03sid()\n", detaches}, {"os.se\x7f", edits}, {"print(1)\n", ""}})
+	scan(t, sandbox.NewTTYScanner([]string{"vim", "x"}, sandbox.Policy{Attached: true}), []typed{{"\x1b:wq\r", ""}, {strings.Repeat("x", 9000), ""}})
+	got := sandbox.NewTTYScanner([]string{"sh"}, sandbox.Policy{}).Whole("a '\x03b\r")
+	if strings.Join(got, "|") != "a 'b\n|b\n" {
+		t.Errorf("what it may be: %q", got)
+	}
+}
+
+// FuzzTTYScanner: whatever is typed, what passes holds no character that edits, and no
+// detacher at the beginning of a line that an interrupt has begun.
+func FuzzTTYScanner(f *testing.F) {
+	for _, text := range []string{"a\x03nohup b\r", "'\x1a\x1a", "\x04\r\n", "if a\nthen\x1c", "x\ty", strings.Repeat("x", 5000)} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		s := sandbox.NewTTYScanner([]string{"sh"}, sandbox.Policy{Attached: true, Network: true})
+		before := s.Whole(text)
+		if s.Scan(text) != nil {
+			return
+		}
+		if i := strings.IndexFunc(text, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\n\r\x03\x04\x1a\x1c", r) || r == 0x7f }); i >= 0 {
+			t.Fatalf("%q passes", text)
+		}
+		for _, w := range before {
+			if strings.HasPrefix(w, "nohup \n") || strings.ContainsAny(w, "\x03\x04\r") {
+				t.Fatalf("%q passes as %q", text, w)
+			}
+		}
+		if n := len(s.Whole("")); n > 4 {
+			t.Fatalf("%d texts are kept", n)
+		}
+	})
 }
 
 // FuzzScanner cuts a text at two places: commands, and code, that are refused at once must
@@ -129,7 +192,7 @@ func FuzzScanner(f *testing.F) {
 		for _, piece := range []string{text[:a], text[a:b], text[b:]} {
 			err := s.Scan(piece)
 			pieces = pieces || errors.As(err, new(*sandbox.Denied))
-			if kept := len(s.Whole("")); kept > 64<<10 {
+			if kept := longest(s.Whole("")); kept > 64<<10 {
 				t.Fatalf("%d bytes are kept", kept)
 			}
 		}

@@ -49,7 +49,7 @@ type Terminal struct {
 func IDOf(run, step string) string { return ident.Derive("terminal", run, step) }
 
 func start(s Spec) (*Terminal, error) {
-	t := &Terminal{id: s.ID, step: s.Step, name: s.Name, dir: s.Dir, scanner: s.Scanner}
+	t := &Terminal{id: s.ID, step: s.Step, name: s.Name, dir: s.Dir, scanner: s.Scanner, output: transcript{tty: s.Command.TTY}}
 	s.Command.Output = t.output.write
 	var err error
 	if t.session, err = process.Start(s.Command); err != nil {
@@ -94,15 +94,17 @@ func (t *Terminal) Write(ctx context.Context, input string) error {
 }
 
 // Typed is what the process would have to make something of if it got the input: with
-// what it waits for the rest of. It says also what kind of input that is.
-func (t *Terminal) Typed(input string) (text string, kind sandbox.Input) {
+// what it waits for the rest of; one of several texts if that is not known for certain. It
+// says also what kind of input that is.
+func (t *Terminal) Typed(input string) (texts []string, kind sandbox.Input) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.scanner.Whole(input), t.scanner.Kind()
 }
 
 // Tail is the end of what the process wrote, at most so many bytes and 64 KiB; cut says
-// that there was more. Lines of its standard error begin with "[stderr] ".
+// that there was more. Lines of its standard error begin with "[stderr] ", which a terminal
+// device cannot tell; of that one the ends of lines are as in files.
 func (t *Terminal) Tail(most int) (text string, cut bool) { return t.output.tail(most) }
 
 // Written is how many bytes of output there were.

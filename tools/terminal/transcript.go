@@ -18,6 +18,8 @@ const stderrMark = "[stderr] "
 // A line is of one stream: where the other one writes in the middle of a line, it begins
 // a line of its own.
 type transcript struct {
+	tty bool // a terminal device writes \r\n at the ends of lines
+
 	mu    sync.Mutex
 	kept  []byte
 	total int64  // bytes that there were, with marks
@@ -59,7 +61,12 @@ func (t *transcript) tail(most int) (text string, cut bool) {
 	for i := 0; len(end) < int(min(t.total, RetainedMax)) && i < utf8.UTFMax-1 && len(end) > 0 && !utf8.RuneStart(end[0]); i++ {
 		end = end[1:]
 	}
-	return strings.ToValidUTF8(string(end), "\uFFFD"), int64(len(end)) < t.total
+	cut = int64(len(end)) < t.total
+	text = strings.ToValidUTF8(string(end), "\uFFFD")
+	if t.tty {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
+	return text, cut
 }
 
 func (t *transcript) size() int64 {

@@ -13,6 +13,7 @@ import (
 
 	"hecate/domain/event"
 	"hecate/tools"
+	"hecate/tools/sandbox"
 	"hecate/tools/terminal"
 )
 
@@ -48,7 +49,7 @@ func New(t testing.TB) *Workspace {
 	w.Env = &tools.Env{
 		Root: root, RootPath: w.Dir, RunID: "run_1", TaskID: "task_1", StepID: "step_1", ToolCallID: "call_1",
 		Timeout: 20 * time.Second, Terminals: w.Terminals.Of("run_1"),
-		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: "none"},
+		Settings: tools.Settings{OutputMaxBytes: 4 << 20, Wrapper: sandbox.Wrapper{Kind: sandbox.WrapperNone}},
 		Emit: func(_ context.Context, p event.Payload) error {
 			w.mu.Lock()
 			defer w.mu.Unlock()
