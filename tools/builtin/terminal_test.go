@@ -310,12 +310,12 @@ func TestEventsOfATerminal(t *testing.T) {
 
 // The wrapper holds a terminal as it holds any other command.
 func TestAWrappedTerminal(t *testing.T) {
-	kind, path := sandbox.Detect()
-	if kind == sandbox.WrapperNone {
+	wrapper := sandbox.Detect()
+	if wrapper.Kind == sandbox.WrapperNone {
 		t.Skip("bubblewrap is not installed, or user namespaces are switched off: the confinement is not tested")
 	}
 	w := tooltest.New(t)
-	w.Env.Settings.Wrapper, w.Env.Settings.WrapperPath = kind, path
+	w.Env.Settings.Wrapper = wrapper
 	id := opened(t, w, args{"command": "sh"})
 	input := "echo in >inside; echo out >../outside; echo done\n"
 	if r := w.Call(tool(t, "terminal_write"), args{"terminal_id": id, "input": input}); r.Error {
