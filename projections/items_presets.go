@@ -36,8 +36,9 @@ type Preset struct {
 	UpdatedAt string `json:"updated_at,omitempty" format:"date-time"`
 }
 
-// Freeze fills in what a task keeps of its work policy, and its posture.
+// Freeze fills in what a task keeps of its work policy, its posture and the layers of its prompt.
 func (t *Task) Freeze(d task.Definition) {
+	t.SystemPromptPolicy = d.WorkspacePrompt
 	if d.Posture == permission.PostureLevels {
 		t.Posture = d.Posture
 	}

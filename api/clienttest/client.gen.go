@@ -254,6 +254,21 @@ func (e CreateTaskRequestWorkspaceMode) Valid() bool {
 	}
 }
 
+// Defines values for CreateTaskRequestWorkspaceSystemPromptPolicy.
+const (
+	CreateTaskRequestWorkspaceSystemPromptPolicyExclude CreateTaskRequestWorkspaceSystemPromptPolicy = "exclude"
+)
+
+// Valid indicates whether the value is a known member of the CreateTaskRequestWorkspaceSystemPromptPolicy enum.
+func (e CreateTaskRequestWorkspaceSystemPromptPolicy) Valid() bool {
+	switch e {
+	case CreateTaskRequestWorkspaceSystemPromptPolicyExclude:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for EventSchemaVersion.
 const (
 	EventSchemaVersionN1 EventSchemaVersion = "1"
@@ -1538,7 +1553,7 @@ type CreateTaskRequest struct {
 	// AgentPresetId The work policy that it is made from; only for execution_kind agent_loop. The task keeps what the policy says now.
 	AgentPresetId *string `json:"agent_preset_id,omitempty"`
 
-	// BaseBranch The branch that is checked out in the copy.
+	// BaseBranch A branch, tag or commit that is checked out in the copy; uncommitted work then stays behind.
 	BaseBranch *string `json:"base_branch,omitempty"`
 
 	// BudgetMicrosUsd Ceiling for the cost of a run and the ones that it goes on from, in millionths of a US dollar; 0 for none.
@@ -1577,7 +1592,7 @@ type CreateTaskRequest struct {
 	// Prompt What is wanted. Needed for execution_kind agent_loop.
 	Prompt *string `json:"prompt,omitempty"`
 
-	// Repo Another source of the copy.
+	// Repo What is copied instead: a path, or the address of a repository that is cloned.
 	Repo *string `json:"repo,omitempty"`
 
 	// RequestedModel The model to use. Empty: the router chooses.
@@ -1615,6 +1630,9 @@ type CreateTaskRequest struct {
 
 	// WorkspaceMode ephemeral and persistent work on a copy, in_place works in working_directory itself. ephemeral if empty.
 	WorkspaceMode *CreateTaskRequestWorkspaceMode `json:"workspace_mode,omitempty"`
+
+	// WorkspaceSystemPromptPolicy Whether the workspace's CLAUDE.md or AGENTS.md is part of the system prompt: exclude leaves it out.
+	WorkspaceSystemPromptPolicy *CreateTaskRequestWorkspaceSystemPromptPolicy `json:"workspace_system_prompt_policy,omitempty"`
 }
 
 // CreateTaskRequestExecutionKind How it is done; an execution_profile may give it.
@@ -1628,6 +1646,9 @@ type CreateTaskRequestPermissionPosture string
 
 // CreateTaskRequestWorkspaceMode ephemeral and persistent work on a copy, in_place works in working_directory itself. ephemeral if empty.
 type CreateTaskRequestWorkspaceMode string
+
+// CreateTaskRequestWorkspaceSystemPromptPolicy Whether the workspace's CLAUDE.md or AGENTS.md is part of the system prompt: exclude leaves it out.
+type CreateTaskRequestWorkspaceSystemPromptPolicy string
 
 // Error defines model for Error.
 type Error struct {
@@ -3134,7 +3155,7 @@ type Task struct {
 	// AssignmentId The assignment that it belongs to.
 	AssignmentId *string `json:"assignment_id,omitempty"`
 
-	// BaseBranch The branch that is checked out in the copy.
+	// BaseBranch The branch, tag or commit that is checked out in the copy.
 	BaseBranch *string `json:"base_branch,omitempty"`
 
 	// BudgetMicrosUsd The ceiling for cost as it stands now, in millionths of a US dollar.
@@ -3219,7 +3240,7 @@ type Task struct {
 	// Prompt What is wanted.
 	Prompt string `json:"prompt"`
 
-	// Repo Another source of the copy.
+	// Repo What is copied instead: a path, or the address of a repository.
 	Repo *string `json:"repo,omitempty"`
 
 	// RequestedModel The model that was asked for.

@@ -38,8 +38,8 @@ type taskRequest struct {
 	FileContent      string `json:"file_content,omitempty" doc:"For execution_kind file."`
 	WorkspaceMode    string `json:"workspace_mode,omitempty" doc:"ephemeral and persistent work on a copy, in_place works in working_directory itself. ephemeral if empty." enum:"ephemeral,persistent,in_place"`
 	WorkingDirectory string `json:"working_directory,omitempty" doc:"What is copied, or the workspace itself for in_place; then it must be absolute."`
-	Repo             string `json:"repo,omitempty" doc:"Another source of the copy."`
-	BaseBranch       string `json:"base_branch,omitempty" doc:"The branch that is checked out in the copy."`
+	Repo             string `json:"repo,omitempty" doc:"What is copied instead: a path, or the address of a repository that is cloned."`
+	BaseBranch       string `json:"base_branch,omitempty" doc:"A branch, tag or commit that is checked out in the copy; uncommitted work then stays behind."`
 	AllowedRoot      string `json:"sandbox_allowed_root,omitempty" doc:"Nothing outside of it is touched."`
 	ReadOnly         bool   `json:"sandbox_read_only,omitempty" doc:"Tools that change something are refused; changes can only be proposed."`
 	Network          bool   `json:"sandbox_network,omitempty" doc:"Commands may use the network."`
@@ -52,6 +52,7 @@ type taskRequest struct {
 	WorkflowMode     string `json:"workflow_mode,omitempty" doc:"Reserved; must be empty."`
 	PresetID         string `json:"agent_preset_id,omitempty" doc:"The work policy that it is made from; only for execution_kind agent_loop. The task keeps what the policy says now."`
 	Posture          string `json:"permission_posture,omitempty" doc:"What decides which tool calls ask: the server's policies (runtime, also if empty), or the level of each tool (levels, only for execution_kind agent_loop; a server may forbid it)." enum:"runtime,levels"`
+	WorkspacePrompt  string `json:"workspace_system_prompt_policy,omitempty" doc:"Whether the workspace's CLAUDE.md or AGENTS.md is part of the system prompt: exclude leaves it out." enum:"exclude"`
 
 	MCPServers []any `json:"mcp_servers,omitempty" doc:"Reserved; must be empty."`
 }
@@ -74,6 +75,7 @@ func (r taskRequest) definition() (task.Definition, error) {
 		WorkspaceMode: r.WorkspaceMode, WorkingDirectory: r.WorkingDirectory, Repo: r.Repo, BaseBranch: r.BaseBranch,
 		AllowedRoot: r.AllowedRoot, ReadOnly: r.ReadOnly, Network: r.Network, TimeoutMS: r.TimeoutMS, Priority: r.Priority,
 		Provider: r.Provider, Model: r.Model, BudgetMicroUSD: r.BudgetMicroUSD, Posture: r.Posture,
+		WorkspacePrompt: r.WorkspacePrompt,
 	}, nil
 }
 

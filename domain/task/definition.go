@@ -22,6 +22,10 @@ const (
 	timeoutMax = 24 * 3600_000 // ms
 )
 
+// PromptExclude keeps the workspace's guidance file out of the system prompt.
+// Source: agent runtime text, "Three-layer system prompt".
+const PromptExclude = "exclude"
+
 // Definition is what a caller asks for when creating a task.
 type Definition struct {
 	Title            string     `json:"title"`
@@ -48,6 +52,9 @@ type Definition struct {
 	BudgetMicroUSD   int64      `json:"budget_micros_usd,omitempty"`
 	ProjectID        string     `json:"project_id,omitempty"`
 	Posture          string     `json:"posture"` // frozen at creation, see package permission; runtime if empty
+	// WorkspacePrompt says what becomes of the workspace's CLAUDE.md or AGENTS.md: part of the
+	// system prompt if empty, left out if exclude.
+	WorkspacePrompt string `json:"workspace_system_prompt_policy,omitempty"`
 
 	// What the work policy said that the task was made from, see Follow. Nothing looks
 	// the policy up again.
@@ -91,7 +98,7 @@ func (d Definition) Normalize() (Definition, error) {
 func (d *Definition) trim() {
 	for _, s := range []*string{
 		&d.Title, &d.ExecutionKind, &d.ExecutionProfile, &d.FileOperation, &d.FilePath, &d.WorkspaceMode, &d.WorkingDirectory,
-		&d.Repo, &d.BaseBranch, &d.AllowedRoot, &d.Priority, &d.Provider, &d.Model, &d.ProjectID, &d.Posture,
+		&d.Repo, &d.BaseBranch, &d.AllowedRoot, &d.Priority, &d.Provider, &d.Model, &d.ProjectID, &d.Posture, &d.WorkspacePrompt,
 	} {
 		*s = strings.TrimSpace(*s)
 	}
@@ -181,6 +188,9 @@ func (d *Definition) checkLimits() error {
 	default:
 		return fault.Invalid("invalid_request", "unknown workspace_mode %q: use ephemeral, persistent or in_place", d.WorkspaceMode)
 	}
+	if d.WorkspacePrompt != "" && d.WorkspacePrompt != PromptExclude {
+		return fault.Invalid("invalid_request", "unknown workspace_system_prompt_policy %q: use %s, or leave it out", d.WorkspacePrompt, PromptExclude)
+	}
 	if d.TimeoutMS < 0 || d.TimeoutMS > timeoutMax {
 		return fault.Invalid("invalid_request", "timeout_ms must be between 0 and %d", int64(timeoutMax))
 	}
@@ -228,6 +238,6 @@ func (d Definition) Spec() run.Spec {
 		GitCommand: d.GitCommand, FileOperation: d.FileOperation, FilePath: d.FilePath, FileContent: d.FileContent,
 		WorkspaceMode: d.WorkspaceMode, WorkingDirectory: d.WorkingDirectory, Repo: d.Repo, BaseBranch: d.BaseBranch,
 		AllowedRoot: d.AllowedRoot, ReadOnly: d.ReadOnly, Network: d.Network, TimeoutMS: d.TimeoutMS,
-		Posture: d.Posture, Preset: d.Preset,
+		ExcludeGuidance: d.WorkspacePrompt == PromptExclude, Posture: d.Posture, Preset: d.Preset,
 	}
 }
