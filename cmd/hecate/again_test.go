@@ -101,7 +101,7 @@ func TestInheritedCallsAreShown(t *testing.T) {
 	if code := a.run([]string{"resume", "run_1", "--server", s.URL}); code != exitCompleted {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
-	check(t, out.String(), []string{"1  read_file a.go · has been settled already\n", "call 2 of 2", "    │ go test ./...\n"})
+	check(t, out.String(), []string{"1  read_file a.go · was decided before\n", "call 2 of 2", "    │ go test ./...\n"})
 	check(t, s.requests(), []string{`"digest":"` + digestOf("run_1", 0, settled, shellCall) + `"`})
 }
 

@@ -29,45 +29,45 @@ func (a Answer) gives() bool {
 // Follow adds the answers to the next calls that follow from those that were given. The
 // offers of prompts are those that were taken, as they were edited.
 func Follow(prompts []show.Prompt, answers []Answer, covers Covers) []Answer {
-	for covers != nil && len(answers) < len(prompts) {
-		by := covering(prompts, answers, covers)
-		if by == "" {
+	for len(answers) < len(prompts) {
+		by, ok := covering(prompts, answers, prompts[len(answers)], covers)
+		if !ok {
 			break
 		}
-		answers = append(answers, Answer{CoveredBy: by})
+		answers = append(answers, by)
 	}
 	return answers
 }
 
-// covering is the call that something was given with that covers the next one; "" if
-// there is none.
-func covering(prompts []show.Prompt, answers []Answer, covers Covers) string {
+// covering is the answer to a call that follows from what was given before.
+func covering(prompts []show.Prompt, answers []Answer, p show.Prompt, covers Covers) (Answer, bool) {
 	for i, a := range answers {
-		if a.gives() && prompts[i].Offer != nil && covers(*prompts[i].Offer, prompts[len(answers)]) {
-			return prompts[i].Call.ID
+		if covers != nil && a.gives() && prompts[i].Offer != nil && covers(*prompts[i].Offer, p) {
+			return Answer{CoveredBy: prompts[i].Call.ID}, true
 		}
 	}
-	return ""
+	return Answer{}, false
 }
 
-// Current is the prompt that is answered next, with what was answered before it and
-// what its offer would answer after it.
+// Current is the prompt that is answered next. It says what was answered before it, what
+// of the rest is covered by that, and what its own offer would cover.
 func Current(prompts []show.Prompt, answers []Answer, covers Covers) show.Prompt {
 	p := prompts[len(answers)]
 	p.Others, p.Also = slices.Clone(p.Others), nil
-	for i := range p.Others {
-		for k := range answers {
-			if prompts[k].Call.ID == p.Others[i].ID {
-				p.Others[i].Remark = Said(prompts, answers[:k+1])
+	for k, other := range prompts {
+		said := answers[:min(k+1, len(answers))]
+		if k > len(answers) {
+			by, ok := covering(prompts, answers, other, covers)
+			if !ok {
+				if covers != nil && p.Offer != nil && covers(*p.Offer, other) {
+					p.Also = append(p.Also, other.Number)
+				}
+				continue
 			}
+			said = append(slices.Clone(answers), by)
 		}
-	}
-	if p.Offer == nil || covers == nil {
-		return p
-	}
-	for _, later := range prompts[len(answers)+1:] {
-		if covers(*p.Offer, later) {
-			p.Also = append(p.Also, later.Number)
+		if at := slices.IndexFunc(p.Others, func(o show.Other) bool { return o.ID == other.Call.ID }); at >= 0 {
+			p.Others[at].Remark = Said(prompts, said)
 		}
 	}
 	return p
