@@ -14,8 +14,10 @@ import (
 	"syscall"
 	"testing"
 
+	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
 	"hecate/domain/event"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 )
 
@@ -92,14 +94,15 @@ func TestAnswersToSeveralCalls(t *testing.T) {
 	calls := []obj{
 		{"tool_call_id": "c1", "tool_name": "read_file", "input": obj{"path": "a.go"}},
 		{"tool_call_id": "c2", "tool_name": "exec", "input": obj{"program": "go", "args": []string{"vet"}}},
-		{"tool_call_id": "c3", "tool_name": "exec", "input": obj{"program": "go", "args": []string{"test", "a b"}}},
+		{"tool_call_id": "c3", "tool_name": "exec", "input": obj{"program": "make", "args": []string{"a b"}}},
+		{"tool_call_id": "c4", "tool_name": "exec", "input": obj{"program": "go", "args": []string{"test"}}},
 	}
 	script := append([]scriptedEvent{ev("run.created", obj{}), ev("run.started", obj{"workspace_path": "/ws/run_1"})}, callEvents(1, "", calls...)...)
 	asked := []any{obj{"tool_call_id": "c1", "tool_name": "read_file", "ruling": obj{"decision": "allow", "level": 0}}}
-	for _, id := range []string{"c2", "c3"} {
+	for id, program := range map[string]string{"c2": "go", "c3": "make", "c4": "go"} {
 		asked = append(asked, obj{
 			"tool_call_id": id, "tool_name": "exec", "ruling": obj{"decision": "ask", "level": 2}, "gates": []string{"level-2"},
-			"answers": []string{"y", "a", "e", "n", "N"}, "offer": obj{"scope": "exec(go) args(*)", "covers": "any exec of go"},
+			"answers": []string{"y", "a", "e", "n", "N"}, "offer": obj{"scope": "exec(" + program + ") args(*)", "covers": "any exec of " + program},
 		})
 	}
 	script = append(script, ev("approval.requested", obj{"approval_id": "approval_1", "kind": "agent_loop_tool_call", "model_call_index": 1, "calls": asked}))
@@ -111,10 +114,12 @@ func TestAnswersToSeveralCalls(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	check(t, s.requests(), []string{
-		`POST resolve {"decision":"approve","calls":[{"tool_call_id":"c2","decision":"approve","scope":"session"},{"tool_call_id":"c3","decision":"deny","note":"not now"}]}`,
+		`POST resolve {"decision":"approve","calls":[{"tool_call_id":"c2","decision":"approve","scope":"session"},{"tool_call_id":"c3","decision":"deny","note":"not now"},{"tool_call_id":"c4","decision":"approve","covered_by":"c2"}]}`,
 	})
 	check(t, out.String(), []string{
-		"call 2 of 3", "│ go vet\n", "1  read_file a.go · needs no answer\n", "call 3 of 3", "│ go test 'a b'\n", "No model context available for this call.",
+		"call 2 of 4", "│ go vet\n", "1  read_file a.go · needs no answer\n", "a and A cover call 4 of the same answer, too\n",
+		"call 3 of 4", "│ make 'a b'\n", "2  exec go vet · a: this session, exec(go) args(*)\n", "No model context available for this call.",
+		"4  exec go test · covered by exec(go) args(*)\n", "? exec go test                                       covered by exec(go) args(*)\n",
 		"please type one of y a e n N q.",
 	})
 }
@@ -170,9 +175,41 @@ func TestExitCodes(t *testing.T) {
 // refusing is a run in which a call was refused since nobody was there to ask.
 func refusing() []scriptedEvent {
 	s := append([]scriptedEvent{ev("run.created", obj{}), ev("run.started", obj{"workspace_path": "/ws/run_1"})}, callEvents(1, "Now the tests.", shellCall)...)
-	s = append(s, ev("policy.tool_blocked", obj{"tool_call_id": "c1", "tool_name": "shell_exec", "policy": "unattended", "reason": "no one is present to approve this call"}))
+	s = append(s, ev("policy.tool_blocked", obj{"tool_call_id": "c1", "tool_name": "shell_exec", "policy": "unattended", "reason": "no one is present to approve this call", "gates": []string{"level-2"}}))
 	s = append(s, callEvents(2, "All tests pass.")...)
 	return append(s, ev("run.finished", obj{"final_status": "completed", "model_call_count": 2}))
+}
+
+// What would have helped is said of each refused call, and nothing that would not.
+func TestHintsOfRefusedCalls(t *testing.T) {
+	a, _, errs := testApp(t)
+	var r runResult
+	for _, x := range []struct {
+		call  string
+		gates []permission.Gate
+	}{
+		{"exec make", []permission.Gate{permission.GateLevel}},
+		{"web_fetch a", []permission.Gate{permission.GateHost}},
+		{"web_fetch b", []permission.Gate{permission.GatePlainHTTP}},
+		{"exec make test", []permission.Gate{permission.GateRuntime}},
+		{"exec env", []permission.Gate{permission.GateLevel, permission.GateEnv}},
+	} {
+		r.refuse(show.Refusal{Call: x.call, Gates: x.gates})
+	}
+	newFollower(a, nil, false).sayRefused(r)
+	want := `✗ refused, since nobody was there to approve:
+    exec make
+    exec make test
+  run it on a terminal, or answer ahead with --allow-tools PATTERN or --yes
+    web_fetch a
+  run it on a terminal, or answer ahead with --allow-tools web_fetch or --yes-really
+    web_fetch b
+    exec env
+  run it on a terminal: nothing that is said ahead opens this
+`
+	if errs.String() != want {
+		t.Errorf("it says\n%s\nwant\n%s", errs, want)
+	}
 }
 
 // A yes goes with the digest of what was shown. If the server refuses it because

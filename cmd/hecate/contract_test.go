@@ -70,7 +70,7 @@ func asks(rule string) scriptedEvent {
 	return ev("approval.requested", obj{
 		"approval_id": "approval_1", "kind": "agent_loop_tool_call", "policy_reason": "Agent requested tools that require approval: shell_exec",
 		"model_call_index": 1,
-		"calls":            []any{obj{"tool_call_id": "c1", "tool_name": "shell_exec", "ruling": obj{"decision": "ask", "level": 2, "rule": rule}}},
+		"calls":            []any{obj{"tool_call_id": "c1", "tool_name": "shell_exec", "gates": []string{rule}, "ruling": obj{"decision": "ask", "level": 2, "rule": rule}}},
 	})
 }
 

@@ -185,7 +185,7 @@ func (f *follower) unanswered(ctx context.Context, q show.Question) error {
 		return nil
 	}
 	for _, p := range f.asksOf(q) {
-		f.result.Refused = append(f.result.Refused, p.Summary())
+		f.result.refuse(show.Refusal{Call: p.Summary(), Gates: p.Asked.Gates})
 	}
 	if !f.json {
 		q.Write(f.out, f.a.outStyle)

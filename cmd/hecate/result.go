@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 )
 
@@ -36,7 +38,13 @@ type runResult struct {
 	Warnings       []client.Warning `json:"warnings,omitempty"`    // what did not stop the run and is worth knowing
 	Unknown        []unknownCall    `json:"unknown_calls,omitempty"`
 
-	left bool // the run may still be going on
+	left    bool           // the run may still be going on
+	refused []show.Refusal // the same as Refused, with what asked
+}
+
+// refuse notes a call that was refused since nobody was there to approve it.
+func (r *runResult) refuse(x show.Refusal) {
+	r.Refused, r.refused = append(r.Refused, x.Call), append(r.refused, x)
 }
 
 // unknownCall is a call that may have taken effect.
@@ -63,7 +71,9 @@ func (f *follower) ended(ctx context.Context, e client.Event) {
 		r.Error = last.Reason
 	}
 	r.DurationMS = e.OccurredAt.Sub(f.created).Milliseconds()
-	r.Refused = append(r.Refused, f.live.Refused...)
+	for _, x := range f.live.Refused {
+		r.refuse(x)
+	}
 	f.account()
 	f.settle(ctx)
 	f.changes(ctx)
@@ -174,10 +184,42 @@ func (f *follower) sayRefused(r runResult) {
 	}
 	st := f.a.errStyle
 	fmt.Fprintf(f.a.err, "%s refused, since nobody was there to approve:\n", st.Red("✗"))
-	for _, call := range r.Refused {
-		fmt.Fprintln(f.a.err, "    "+call)
+	for _, hint := range hints(r.refused) {
+		for _, x := range r.refused {
+			if hintFor(x) == hint {
+				fmt.Fprintln(f.a.err, "    "+x.Call)
+			}
+		}
+		fmt.Fprintln(f.a.err, "  "+hint)
 	}
-	fmt.Fprintln(f.a.err, "  run it on a terminal, or answer ahead with --yes or --allow-tools PATTERN")
+}
+
+// hints are what to do about the refused calls, in order, each once.
+func hints(refused []show.Refusal) []string {
+	var out []string
+	for _, x := range refused {
+		if hint := hintFor(x); !slices.Contains(out, hint) {
+			out = append(out, hint)
+		}
+	}
+	return out
+}
+
+// hintFor says what would have let a call run. Only what opens all that asked about it helps.
+func hintFor(x show.Refusal) string {
+	flags := permission.FlagsFor(x.Gates)
+	if len(x.Gates) == 0 || len(flags) == 0 {
+		return "run it on a terminal: nothing that is said ahead opens this"
+	}
+	for i, flag := range flags {
+		if flag == permission.FlagAllowTools {
+			flags[i] += " PATTERN"
+			if slices.Contains(x.Gates, permission.GateHost) { // no pattern over URLs opens a host
+				flags[i] = flag + " web_fetch"
+			}
+		}
+	}
+	return "run it on a terminal, or answer ahead with " + strings.Join(flags, " or ")
 }
 
 // account is how long the run took and what it cost.

@@ -95,6 +95,47 @@ func (p Posture) hostGrant(c Call) *Given {
 	return nil
 }
 
+// Unanswered are the gates that refuse a call because nobody can be asked; none if
+// something else refuses it, or nothing does.
+func (v Verdict) Unanswered() []Gate {
+	if v.Layer != LayerUnattended {
+		return nil
+	}
+	out := make([]Gate, len(v.Gates))
+	for i, g := range v.Gates {
+		out[i] = g.Gate
+	}
+	return out
+}
+
+// The flags that answer ahead, as a person writes them.
+const (
+	FlagYes        = "--yes"
+	FlagYesReally  = "--yes-really"
+	FlagAllowTools = "--allow-tools"
+)
+
+// FlagsFor are the flags of which each opens all of the gates, the one that opens least
+// first. There is none if a person has to look at the call.
+func FlagsFor(gates []Gate) []string {
+	yes, really, tools := true, true, true
+	for _, g := range gates {
+		o := openers[g]
+		yes, really, tools = yes && o.yes, really && o.yesReally, tools && o.allowTools
+	}
+	var out []string
+	if tools {
+		out = append(out, FlagAllowTools)
+	}
+	switch { // the one says all that the other does
+	case yes:
+		out = append(out, FlagYes)
+	case really:
+		out = append(out, FlagYesReally)
+	}
+	return out
+}
+
 func (p Posture) allowed(c Call) bool {
 	return slices.ContainsFunc(p.Flags.AllowTools, func(x pattern.Pattern) bool { return x.Covers(c.Tool, c.Facts) })
 }

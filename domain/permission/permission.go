@@ -45,7 +45,7 @@ type Verdict struct {
 	Posture string       `json:"posture"`                 // runtime or levels
 	Config  string       `json:"config_digest,omitempty"` // of the configuration that decided
 	Denied  []Denial     `json:"denied,omitempty"`        // every deny entry that matched
-	Gates   []ClosedGate `json:"gates,omitempty"`         // of a question: those that ask; else all that would, had nothing opened them
+	Gates   []ClosedGate `json:"gates,omitempty"`         // of a question, or where nobody can answer it: those that ask; else all that would, had nothing opened them
 	Grant   *Given       `json:"grant,omitempty"`         // the answer that opened them
 	Offer   *Offer       `json:"offer,omitempty"`         // what a and A would remember
 	Answers []string     `json:"answers,omitempty"`       // of a question: y a A e n N, in this order
@@ -74,6 +74,7 @@ func Decide(c Call, p Posture) Verdict {
 	case len(closed) == 0:
 		v.Layer, v.Rule = LayerAnswer, v.Grant.By
 	case p.OnAsk == OnAskRefuse:
+		v.Gates = closed
 		return v.deny(LayerUnattended, string(closed[0].Gate), "unattended", unattendedMessage(closed))
 	default:
 		return p.ask(c, v, closed)

@@ -126,16 +126,15 @@ func cut(s string, most int) string {
 
 // unattendedMessage names only flags that would have opened the gates.
 func unattendedMessage(closed []ClosedGate) string {
-	yes, really := true, true
-	for _, g := range closed {
-		o := openers[g.Gate]
-		yes, really = yes && o.yes, really && o.yesReally
+	gates := make([]Gate, len(closed))
+	for i, g := range closed {
+		gates[i] = g.Gate
 	}
 	const nobody = "no one is present to approve this call; run hecate interactively"
-	switch {
-	case yes:
+	switch flags := FlagsFor(gates); {
+	case slices.Contains(flags, FlagYes):
 		return nobody + ", or pass --yes for Level 2 tools"
-	case really:
+	case slices.Contains(flags, FlagYesReally):
 		return nobody + ", or pass --allow-tools web_fetch or --yes-really"
 	}
 	return nobody + " (" + reasons(closed) + ")"

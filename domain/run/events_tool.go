@@ -1,6 +1,9 @@
 package run
 
-import "hecate/domain/event"
+import (
+	"hecate/domain/event"
+	"hecate/domain/permission"
+)
 
 // Ruling is how the permission system decided about one call. It stands in every
 // event that follows from the decision, so that the log alone explains it.
@@ -102,6 +105,9 @@ type ToolBlocked struct {
 	Policy     string `json:"policy"` // such as sandbox_read_only
 	Reason     string `json:"reason"`
 	Ruling     Ruling `json:"ruling"`
+	// Gates are those that asked where nobody could answer; none of a call that nobody
+	// could have allowed.
+	Gates []permission.Gate `json:"gates,omitempty"`
 }
 
 // EventType names the event on the wire.

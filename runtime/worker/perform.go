@@ -168,7 +168,7 @@ func (a *attempt) block(e run.Block) {
 	settled.Ruling = &ruling
 	a.stage(run.ToolBlocked{
 		ToolCallID: e.Call.ID, ToolName: e.Call.Name, Kind: "builtin", Result: "blocked",
-		Policy: e.Verdict.Policy, Reason: e.Verdict.Reason, Ruling: ruling,
+		Policy: e.Verdict.Policy, Reason: e.Verdict.Reason, Ruling: ruling, Gates: e.Verdict.Unanswered(),
 	}, settled)
 }
 

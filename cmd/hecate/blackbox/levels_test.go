@@ -186,7 +186,7 @@ func TestUnattendedRuns(t *testing.T) {
 			}
 			for _, e := range ofType(r.events(t), "policy.tool_blocked") {
 				if e.str("data", "tool_call_id") != "c6" {
-					want{"policy": "unattended", "ruling/layer": "unattended", "ruling/decision": "deny"}.check(t, "blocked", e.obj("data"))
+					want{"policy": "unattended", "ruling/layer": "unattended", "ruling/decision": "deny", "gates": present}.check(t, "blocked", e.obj("data"))
 				}
 			}
 			if strings.Contains(c.request(t, 0).tools(), "config_edit") {

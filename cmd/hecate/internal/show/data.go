@@ -5,6 +5,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/domain/event"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 )
 
@@ -43,33 +44,34 @@ type (
 		Exact      []byte          `json:"arguments_base64"` // the same where it is no UTF-8
 	}
 	toolCall struct {
-		ID         string         `json:"tool_call_id"`
-		Index      int64          `json:"model_call_index"`
-		StepID     string         `json:"step_id"`
-		Name       string         `json:"tool_name"`
-		Title      string         `json:"title"`
-		Command    event.Text     `json:"command_string"`
-		Stream     string         `json:"stream"`
-		Data       event.Text     `json:"data"`
-		Summary    string         `json:"summary"`
-		Error      string         `json:"error"`
-		DurationMS int64          `json:"duration_ms"`
-		ExitCode   int64          `json:"exit_code"`
-		Truncated  bool           `json:"hecate.tool.output_truncated"`
-		Outcome    string         `json:"outcome"`
-		Input      map[string]any `json:"input"`
-		Output     map[string]any `json:"output"`
-		Operation  string         `json:"operation"`
-		Path       string         `json:"path"`
-		Policy     string         `json:"policy"`
-		Reason     string         `json:"reason"`
-		Done       bool           `json:"done"` // what an operator found out
-		Note       event.Text     `json:"note"`
-		By         string         `json:"by"`
-		Ruling     run.Ruling     `json:"ruling"`
-		Locks      []string       `json:"locks"`
-		Lock       string         `json:"lock"`           // the one that is waited for
-		HeldBy     string         `json:"held_by_run_id"` // who has it
+		ID         string            `json:"tool_call_id"`
+		Index      int64             `json:"model_call_index"`
+		StepID     string            `json:"step_id"`
+		Name       string            `json:"tool_name"`
+		Title      string            `json:"title"`
+		Command    event.Text        `json:"command_string"`
+		Stream     string            `json:"stream"`
+		Data       event.Text        `json:"data"`
+		Summary    string            `json:"summary"`
+		Error      string            `json:"error"`
+		DurationMS int64             `json:"duration_ms"`
+		ExitCode   int64             `json:"exit_code"`
+		Truncated  bool              `json:"hecate.tool.output_truncated"`
+		Outcome    string            `json:"outcome"`
+		Input      map[string]any    `json:"input"`
+		Output     map[string]any    `json:"output"`
+		Operation  string            `json:"operation"`
+		Path       string            `json:"path"`
+		Policy     string            `json:"policy"`
+		Reason     string            `json:"reason"`
+		Done       bool              `json:"done"` // what an operator found out
+		Note       event.Text        `json:"note"`
+		By         string            `json:"by"`
+		Ruling     run.Ruling        `json:"ruling"`
+		Gates      []permission.Gate `json:"gates"` // of a call that nobody was there to approve
+		Locks      []string          `json:"locks"`
+		Lock       string            `json:"lock"`           // the one that is waited for
+		HeldBy     string            `json:"held_by_run_id"` // who has it
 	}
 	lifecycle struct {
 		Number    int64  `json:"number"`

@@ -9,6 +9,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
 )
 
 // Live writes one run's events as they come, for somebody who watches.
@@ -40,12 +41,18 @@ type Live struct {
 	PriorMicroUSD int64
 	// Warnings is what the operator should know though it did not stop the run.
 	Warnings []client.Warning
-	// Refused is what was refused since nobody was there to ask, a line each.
-	Refused []string
+	// Refused is what was refused since nobody was there to ask.
+	Refused []Refusal
 	// Queued is since when the run waits for a worker; zero while it does not.
 	Queued time.Time
 
 	doubts Doubts
+}
+
+// Refusal is a call that nobody was there to approve.
+type Refusal struct {
+	Call  string            // on one line
+	Gates []permission.Gate // what asked about it, as far as it is known
 }
 
 // NewLive returns a Live that writes to out.

@@ -179,7 +179,7 @@ func (l *Live) changed(d toolCall) {
 func (l *Live) blocked(d toolCall) {
 	l.settled[d.ID] = true
 	if d.Policy == policyUnattended {
-		l.Refused = append(l.Refused, l.nameOf(d))
+		l.Refused = append(l.Refused, Refusal{l.nameOf(d), d.Gates})
 	}
 	text := "refused by policy: " + l.nameOf(d)
 	if d.Reason != "" {
