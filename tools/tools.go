@@ -69,6 +69,7 @@ type Env struct {
 	ReadOnly bool          // sandbox_read_only
 	Network  bool          // sandbox_network
 	Timeout  time.Duration // per command
+	RTK      bool          // the commands of shells are run through rtk, if there is one
 	Settings Settings
 
 	// Denied reports whether a deny entry keeps a file back from being looked at; nil: none
@@ -104,6 +105,7 @@ type Settings struct {
 	HTTP                 egress.Settings
 	Wrapper              sandbox.Wrapper // what the operating system holds commands to
 	Confined             bool            // commands that it does not hold to what they may do are refused
+	RTKPath              string          // of rtk, which shortens what commands print; "" if there is none
 	Hidden               []string        // directories that a wrapped command finds empty, such as the server's data
 	// Lease ends what runs under it when it is over, and nothing is begun or changed
 	// after it. nil never ends.

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os/exec"
+
 	v1 "hecate/api/v1"
 	"hecate/tools/sandbox"
 )
@@ -27,4 +29,13 @@ func proofOf(c config, w sandbox.Wrapper) v1.Proof {
 		return v1.ProofAlways
 	}
 	return c.OperatorProof
+}
+
+// findRTK is the path of rtk, which shortens what commands print; "" if it is not there.
+func findRTK() string {
+	path, err := exec.LookPath("rtk")
+	if err != nil {
+		return ""
+	}
+	return path
 }

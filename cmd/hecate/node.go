@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -177,13 +176,10 @@ func (n *node) workerConfig(executor *commands.Executor, p providerSettings, set
 func (n *node) host(id string, settings tools.Settings) v1.Host {
 	h := v1.Host{
 		ID: id, Label: hostLabel(n.config), Version: strings.TrimPrefix(version(), "hecate "), PublicURL: n.config.PublicURL,
-		Sandbox: settings.Wrapper.Kind, SandboxPath: settings.Wrapper.Path, Backend: n.config.Backend, RunsMax: n.config.RunsMax,
+		Sandbox: settings.Wrapper.Kind, SandboxPath: settings.Wrapper.Path, Backend: n.config.Backend, RunsMax: n.config.RunsMax, RTKPath: settings.RTKPath,
 	}
 	if n.config.WorkersEnabled {
 		h.WorkerCount = n.config.Workers
-	}
-	if path, err := exec.LookPath("rtk"); err == nil {
-		h.RTKPath = path
 	}
 	return h
 }
@@ -302,7 +298,7 @@ func toolSettings(c config) (tools.Settings, error) {
 		HTTP: egress.Settings{
 			Timeout: c.HTTPTimeout, ResponseMaxBytes: c.HTTPMaxBytes, AllowPrivateIPs: c.HTTPAllowPrivateIPs, AllowedHosts: c.HTTPAllowedHosts,
 		},
-		Wrapper: wrapperOf(c), Confined: c.Sandbox == sandboxRequired,
+		Wrapper: wrapperOf(c), Confined: c.Sandbox == sandboxRequired, RTKPath: findRTK(),
 		Hidden: hidden,
 	}, nil
 }

@@ -55,7 +55,8 @@ type Spec struct {
 	AllowedRoot      string     `json:"sandbox_allowed_root,omitempty"`
 	ReadOnly         bool       `json:"sandbox_read_only,omitempty"`
 	Network          bool       `json:"sandbox_network,omitempty"`
-	TimeoutMS        int64      `json:"timeout_ms,omitempty"` // per command; 0 means the runtime's default
+	TimeoutMS        int64      `json:"timeout_ms,omitempty"`  // per command; 0 means the runtime's default
+	RTK              bool       `json:"rtk_enabled,omitempty"` // shells are run through rtk where that is installed
 	ExcludeGuidance  bool       `json:"exclude_guidance,omitempty"`
 
 	// What decides about the run's calls, frozen on its task.

@@ -124,6 +124,7 @@ type ShellPosture struct {
 	Network          bool   `json:"hecate.sandbox.network.enabled"`
 	ReadOnly         bool   `json:"hecate.sandbox.read_only"`
 	OutputLimitBytes int64  `json:"hecate.sandbox.output_limit.bytes"`
+	RTK              bool   `json:"hecate.sandbox.rtk.enabled,omitempty"` // rtk shortens what it prints
 }
 
 // ToolInvoked says that a shell command was asked for.
@@ -153,6 +154,9 @@ type ShellCommand struct {
 	StepID           string     `json:"step_id"`
 	StdoutArtifactID string     `json:"stdout_artifact_id"`
 	StderrArtifactID string     `json:"stderr_artifact_id"`
+	// The command without and with rtk, and without what look like secrets; empty without it.
+	RTKBefore string `json:"hecate.sandbox.rtk.command.before,omitempty"`
+	RTKAfter  string `json:"hecate.sandbox.rtk.command.after,omitempty"`
 }
 
 // EventType names the event on the wire.

@@ -46,6 +46,7 @@ type Definition struct {
 	ReadOnly         bool       `json:"sandbox_read_only,omitempty"`
 	Network          bool       `json:"sandbox_network,omitempty"`
 	TimeoutMS        int64      `json:"timeout_ms,omitempty"`
+	RTK              bool       `json:"rtk_enabled,omitempty"` // of the chat that the task belongs to; off without one
 	Priority         string     `json:"priority,omitempty"`
 	Provider         string     `json:"requested_provider,omitempty"`
 	Model            string     `json:"requested_model,omitempty"`
@@ -237,7 +238,7 @@ func (d Definition) Spec() run.Spec {
 		ExecutionKind: d.ExecutionKind, Prompt: d.Prompt, SystemPrompt: d.ownLayer(), ShellCommand: d.ShellCommand,
 		GitCommand: d.GitCommand, FileOperation: d.FileOperation, FilePath: d.FilePath, FileContent: d.FileContent,
 		WorkspaceMode: d.WorkspaceMode, WorkingDirectory: d.WorkingDirectory, Repo: d.Repo, BaseBranch: d.BaseBranch,
-		AllowedRoot: d.AllowedRoot, ReadOnly: d.ReadOnly, Network: d.Network, TimeoutMS: d.TimeoutMS,
+		AllowedRoot: d.AllowedRoot, ReadOnly: d.ReadOnly, Network: d.Network, TimeoutMS: d.TimeoutMS, RTK: d.RTK,
 		ExcludeGuidance: d.WorkspacePrompt == PromptExclude, Posture: d.Posture, Preset: d.Preset,
 	}
 }

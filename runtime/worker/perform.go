@@ -267,7 +267,7 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 	return &tools.Env{
 		CacheDir: cache,
 		Root:     a.root, RootPath: a.s.WorkspacePath, RunID: a.s.ID, TaskID: a.s.TaskID, StepID: stepID, ToolCallID: c.ID, ToolName: c.Name,
-		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), Settings: settings,
+		ReadOnly: a.s.Spec.ReadOnly, Network: a.s.Spec.Network, Timeout: commandTimeout(a.s.Spec.TimeoutMS), RTK: a.s.Spec.RTK, Settings: settings,
 		Emit:     a.emit,
 		Artifact: a.findArtifact,
 		Denied:   a.denied(), DeniedURL: a.deniedURL(c.Name),

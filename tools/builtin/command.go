@@ -49,18 +49,19 @@ var (
 
 // invocation is what a command tool starts.
 type invocation struct {
-	dir   string // as the model wrote it
-	argv  []string
-	set   []string                   // NAME=VALUE for the command alone
-	check func(sandbox.Policy) error // the static checks; an error keeps it from starting
-	tty   bool                       // with a terminal device
+	dir    string // as the model wrote it
+	argv   []string
+	script string                     // of a shell; "" if it is none
+	set    []string                   // NAME=VALUE for the command alone
+	check  func(sandbox.Policy) error // the static checks; an error keeps it from starting
+	tty    bool                       // with a terminal device
 }
 
 // invocation is the shell that runs the command.
-func (k commandKind) invocation(in commandIn) invocation {
+func (k commandKind) invocation(env *tools.Env, in commandIn) invocation {
 	script := k.prefix + in.Command
 	return invocation{
-		dir: in.WorkingDirectory, argv: []string{"sh", "-lc", script},
+		dir: in.WorkingDirectory, argv: withRTK(env, []string{"sh", "-lc", script}), script: script,
 		check: func(p sandbox.Policy) error { return sandbox.Check(script, p) },
 	}
 }
@@ -274,9 +275,13 @@ func subStep(status, lastError string, artifacts int) map[string]any {
 
 func (x *execution) directInput() map[string]any {
 	ms := x.env.CommandTimeout().Milliseconds()
-	return merge(map[string]any{
+	out := map[string]any{
 		"timeout_ms": ms, "working_directory": x.dir, "hecate.tool.working_directory": x.dir, "hecate.tool.timeout_ms": ms,
-	}, x.posture())
+	}
+	if before, after := rtkShown(x.env, x.call.script); before != "" {
+		out["hecate.sandbox.rtk.command.before"], out["hecate.sandbox.rtk.command.after"] = before, after
+	}
+	return merge(out, x.posture())
 }
 
 func (x *execution) directOutput() map[string]any {
@@ -288,10 +293,14 @@ func (x *execution) directOutput() map[string]any {
 }
 
 func (x *execution) posture() map[string]any {
-	return map[string]any{
+	out := map[string]any{
 		"hecate.sandbox.wrapper.kind": wrapperKind(x.env), "hecate.sandbox.network.enabled": x.env.Network,
 		"hecate.sandbox.read_only": x.env.ReadOnly, "hecate.sandbox.output_limit.bytes": x.env.Settings.OutputMaxBytes,
 	}
+	if x.call.script != "" && usesRTK(x.env) {
+		out["hecate.sandbox.rtk.enabled"] = true
+	}
+	return out
 }
 
 func wrapperKind(env *tools.Env) string {

@@ -64,7 +64,7 @@ func onlyLooks(words []string) bool {
 }
 
 func runGit(ctx context.Context, env *tools.Env, in commandIn, direct bool) tools.Result {
-	x := runCommand(ctx, env, gitKind, gitKind.invocation(in), true, nil)
+	x := runCommand(ctx, env, gitKind, gitKind.invocation(env, in), true, nil)
 	r := x.result(direct)
 	r.Facts = []event.Payload{x.artifact(process.Stdout, x.kind.stdoutName), x.artifact(process.Stderr, x.kind.stderrName)}
 	return r

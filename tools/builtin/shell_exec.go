@@ -48,9 +48,12 @@ func withheld(tool string) func(commandIn) (string, bool) {
 }
 
 func shellBegins(env *tools.Env, in commandIn) []event.Payload {
-	return commandBegins(env, in.WorkingDirectory, run.ShellCommand{
-		Argv: []string{"sh", "-lc", tools.Shown(in.Command)}, Command: event.NewText(in.Command), EnvKeys: []string{"PATH", "HOME"},
-	})
+	c := run.ShellCommand{
+		ShellPosture: run.ShellPosture{RTK: usesRTK(env)},
+		Argv:         withRTK(env, []string{"sh", "-lc", tools.Shown(in.Command)}), Command: event.NewText(in.Command), EnvKeys: []string{"PATH", "HOME"},
+	}
+	c.RTKBefore, c.RTKAfter = rtkShown(env, in.Command)
+	return commandBegins(env, in.WorkingDirectory, c)
 }
 
 // commandBegins are the events before a command with live output is started in dir; c
@@ -58,7 +61,7 @@ func shellBegins(env *tools.Env, in commandIn) []event.Payload {
 func commandBegins(env *tools.Env, dir string, c run.ShellCommand) []event.Payload {
 	p := run.ShellPosture{
 		ToolCallID: env.ToolCallID, ToolName: env.ToolName, Kind: "shell", Wrapper: wrapperKind(env),
-		Network: env.Network, ReadOnly: env.ReadOnly, OutputLimitBytes: env.Settings.OutputMaxBytes,
+		Network: env.Network, ReadOnly: env.ReadOnly, OutputLimitBytes: env.Settings.OutputMaxBytes, RTK: c.RTK,
 	}
 	c.ShellPosture, c.StepID, c.SandboxLayer = p, env.StepID, p.Wrapper
 	c.Dir, c.TimeoutMS = tools.Shown(commandDir(env, dir)), env.CommandTimeout().Milliseconds()
@@ -68,7 +71,7 @@ func commandBegins(env *tools.Env, dir string, c run.ShellCommand) []event.Paylo
 }
 
 func runShell(ctx context.Context, env *tools.Env, in commandIn, direct bool) tools.Result {
-	return runLive(ctx, env, shellKind, shellKind.invocation(in), direct)
+	return runLive(ctx, env, shellKind, shellKind.invocation(env, in), direct)
 }
 
 // runLive runs a command whose output becomes events while it runs.
