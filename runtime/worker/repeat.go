@@ -2,10 +2,12 @@ package worker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -17,9 +19,30 @@ import (
 	"hecate/tools/gitrepo"
 )
 
-// pendingRepeat is how the repetition guard knows a call that has not been made.
+// pendingRepeat is how the repetition guard knows a call that has not been made: by what
+// it says, not by how that is spelled. A look at a process that runs is the same however
+// long it would wait, and however much it would show.
 func (a *attempt) pendingRepeat(c run.ToolCall) run.Repeat {
-	return run.Repeat{Kind: repetition.KindOf(c.Name, a.polls(c)), Call: digest(c.Name, c.Arguments.String())}
+	if id := a.polled(c); id != "" {
+		return run.Repeat{Kind: repetition.Poll, Call: digest(string(repetition.Poll), id)}
+	}
+	return run.Repeat{Kind: repetition.KindOf(c.Name, false), Call: digest(c.Name, canonical(c.Arguments.String()))}
+}
+
+// canonical spells arguments in the one way that all texts with the same members share;
+// what is no JSON stays as it is.
+func canonical(arguments string) string {
+	d := json.NewDecoder(strings.NewReader(arguments))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil || d.More() {
+		return arguments
+	}
+	out, err := json.Marshal(v)
+	if err != nil {
+		return arguments
+	}
+	return string(out)
 }
 
 // repeated is how a call that has an outcome looks to the repetition guard; nil where

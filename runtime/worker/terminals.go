@@ -71,23 +71,25 @@ func (a *attempt) opened(id string) bool {
 	return false
 }
 
-// polls reports whether a call looks at a process that still runs.
-func (a *attempt) polls(c run.ToolCall) bool {
+// polled is the terminal that a call looks at, if its process still runs; else "".
+func (a *attempt) polled(c run.ToolCall) string {
 	if repetition.KindOf(c.Name, true) != repetition.Poll {
-		return false
+		return ""
 	}
 	var in struct {
 		TerminalID string `json:"terminal_id"`
 	}
 	if err := json.Unmarshal(argumentsOf(c), &in); err != nil {
-		return false
+		return ""
 	}
 	t, ok := a.terminals().Get(in.TerminalID)
 	if !ok {
-		return false
+		return ""
 	}
-	_, ended := t.Result()
-	return !ended
+	if _, ended := t.Result(); ended {
+		return ""
+	}
+	return t.ID()
 }
 
 // handle runs a call's handler. One that only waits for a process does so until the worker

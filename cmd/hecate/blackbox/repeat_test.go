@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"hecate/runtime/model/scripted"
 )
 
 // A command that brings the same again and again: a model looks, and only progress that it
@@ -60,6 +62,59 @@ func TestRepeatedCommands(t *testing.T) {
 				t.Error("the check is part of the conversation")
 			}
 			equal(t, "results", len(c.request(t, 5).answered(t, "c0", "c1", "c2", "c3")), 4)
+		})
+	}
+}
+
+// A call is the same however its arguments are spelled, and a look at a job that runs is the
+// same however long it would wait.
+func TestRepeatedCallsInOtherWords(t *testing.T) {
+	t.Parallel()
+	s := gated(t)
+	for name, x := range map[string]struct {
+		next  func(c *conversation, n int) scripted.Call
+		count int64
+		last  int // that may be dispatched
+	}{
+		"spelling": {func(c *conversation, n int) scripted.Call {
+			return scripted.ToolCall(fmt.Sprint("c", n), "read_file", []string{`{"path":"notes","max_bytes":900}`, `{"max_bytes": 900, "path": "notes"}`, `{ "path":"n\u006ftes", "max_bytes":900 }`}[n%3])
+		}, 2, 1},
+		"patience": {func(c *conversation, n int) scripted.Call {
+			if n == 0 {
+				return call("c0", "terminal_open", args{"command": "sh", "args": []string{"-c", "echo " + c.mark + "; exec sleep 60"}})
+			}
+			_, texts := c.asked()[1].results()
+			wait := args{"terminal_id": terminalID(texts[0]), "timeout_ms": n}
+			if n == 1 { // the output is there
+				wait["timeout_ms"] = 300
+			}
+			return call(fmt.Sprint("c", n), "terminal_wait", wait)
+		}, 8, 9}, // the first look may come before the output
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			c := s.model.script()
+			write(t, filepath.Join(dir, "notes"), c.mark+"\n")
+			checked := false
+			c.each = func(n int) reply {
+				switch {
+				case checked:
+					return says("done")
+				case strings.Contains(c.asked()[n].raw, "not_executed"):
+					checked = true
+					return says(`{"assessment":"uncertain","observations":[]}`)
+				case n > 12:
+					return says("nobody has looked")
+				}
+				return asks(x.next(c, n))
+			}
+			r := s.beginAhead(t, agent(c, in(dir), levels), args{"yes": true, "on_ask": "refuse"})
+			r.becomes(t, "completed")
+			if n := len(strings.Fields(r.intents(t))) - 1; n > x.last {
+				t.Errorf("%d calls have passed", n+1)
+			}
+			equal(t, "what the check counts", only(t, r, "repetition.check.started").num("count"), x.count)
 		})
 	}
 }
