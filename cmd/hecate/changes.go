@@ -38,7 +38,7 @@ func (f *follower) changes(ctx context.Context) {
 		return
 	}
 	for _, file := range files {
-		if f.origin != "" && sameFile(f.origin, f.result.WorkspacePath, file.Path) {
+		if f.origin != "" && !f.committed && sameFile(f.origin, f.result.WorkspacePath, file.Path) {
 			f.result.FilesBefore++
 			continue
 		}

@@ -156,13 +156,16 @@ func TestExitCodes(t *testing.T) {
 		"parked though nobody is there": {gated("runtime-policy"), nil, exitRefused, []string{`cancel {"reason":"approval needed, and nobody was there to answer"}`}, []string{"✗ cancelled", "    shell_exec go test ./...", "--yes"}},
 		"failed":                        {failed, nil, exitFailed, nil, []string{"✗ failed", "  agent loop hit per-task cost ceiling"}},
 		"cancelled by somebody else":    {cancelled, nil, exitCancelled, nil, []string{"✗ cancelled", "  run cancelled: wrong branch"}},
-		"time limit":                    {[]scriptedEvent{ev("run.created", obj{}), ev("hang", nil)}, []string{"--timeout", "20ms"}, exitCancelled, []string{`cancel {"reason":"time limit of 20ms reached"}`, `"timeout_ms":20`}, nil},
+		"time limit":                    {[]scriptedEvent{ev("run.created", obj{}), ev("hang", nil)}, []string{"--timeout", "20ms"}, exitCancelled, []string{`cancel {"reason":"time limit of 20ms reached"}`}, nil},
+		"for code":                      {failed, []string{"--ref", "v1"}, exitFailed, []string{`"execution_profile":"coding_agent"`, `"base_branch":"v1"`, `"working_directory":"/`}, nil},
+		"of another place":              {failed, []string{"--repo", "https://example.org/x.git"}, exitFailed, []string{`"repo":"https://example.org/x.git"`}, nil},
 		"in place, with all the things": {failed, []string{"--in-place", "--model", "m", "--provider", "p", "--budget", "0.5"}, exitFailed, []string{`"workspace_mode":"in_place"`, `"requested_model":"m"`, `"requested_provider":"p"`, `"budget_micros_usd":500000`}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newContractServer(t, c.script)
 			a, out, errs := testApp(t)
-			args := append([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "Repair it"}, c.args...)
+			t.Chdir(t.TempDir())
+			args := append([]string{"run", "--server", s.URL, "Repair it"}, c.args...)
 			if code := a.run(args); code != c.code {
 				t.Errorf("exit code %d, want %d\n%s", code, c.code, errs)
 			}

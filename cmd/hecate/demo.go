@@ -160,7 +160,7 @@ func (d *demo) play(ctx context.Context, server *localServer, project string, ye
 	defer stop()
 	result, err := f.start(ctx, newRun{client.NewTask{
 		Prompt: demoPrompt, ExecutionKind: "agent_loop", WorkspaceMode: "ephemeral", WorkingDirectory: project,
-		TimeoutMS: commandTimeout.Milliseconds(),
+		ExecutionProfile: codingProfile,
 	}, ahead}, 0)
 	if err != nil {
 		return exitFailed, err

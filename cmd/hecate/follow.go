@@ -44,6 +44,7 @@ type follower struct {
 	task, run string
 	waits     bool   // it was said that the run waits for a worker
 	origin    string // what the workspace is a copy of; "" if it is no copy
+	committed bool   // the workspace began with what is committed, and not as its origin stands
 	inPlace   bool   // the run works in the operator's own directory
 	created   time.Time
 	result    runResult
@@ -70,6 +71,7 @@ func (f *follower) of(t client.Task) {
 	if f.inPlace = t.WorkspaceMode == "in_place"; !f.inPlace {
 		f.origin = t.WorkingDirectory
 	}
+	f.committed = t.BaseBranch != "" || t.Repo != ""
 	if t.ExecutionKind != run.KindAgentLoop {
 		f.live.Direct = show.StartOf(t).Summary()
 	}
@@ -111,7 +113,7 @@ func (f *follower) start(ctx context.Context, n newRun, limit time.Duration) (ru
 	if err != nil {
 		return runResult{}, fmt.Errorf("start the task: %w", err)
 	}
-	f.of(client.Task{ExecutionKind: n.task.ExecutionKind, WorkspaceMode: n.task.WorkspaceMode, WorkingDirectory: n.task.WorkingDirectory})
+	f.of(client.Task{ExecutionKind: n.task.ExecutionKind, WorkspaceMode: n.task.WorkspaceMode, WorkingDirectory: n.task.WorkingDirectory, Repo: n.task.Repo, BaseBranch: n.task.BaseBranch})
 	return f.watch(ctx, task.ID, run.ID, position, limit)
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,17 +14,20 @@ import (
 	"hecate/domain/run"
 )
 
-// commandTimeout is the time limit of each command that the model runs, if the
-// run as a whole has no shorter one.
-const commandTimeout = 10 * time.Minute
+// codingProfile is what a task has that nobody has said more about: 300 seconds for each
+// command, and a prompt for work on code. Its runs may make 200 model calls in the levels
+// posture. Source: permission text, "The repeated-call anomaly".
+const codingProfile = "coding_agent"
 
 // runCommand is "hecate run".
 type runCommand struct {
 	serverFlags
 	Prompt []string `arg:"" help:"What you want done, in quotes; - reads it from standard input."`
-	Dir    string   `default:"." help:"Directory to work on."`
+	Dir    string   `xor:"source" placeholder:"DIR" help:"Directory to work on. Default: the current one."`
+	Repo   string   `xor:"source,place" placeholder:"URL" help:"Clone this repository, and work on that."`
+	Ref    string   `xor:"ref" placeholder:"REF" help:"Work on this branch, tag or commit, without what is not committed."`
 	aheadFlags
-	InPlace  bool          `help:"Work in the directory itself instead of a copy; edits ask then, too."`
+	InPlace  bool          `xor:"place,ref" help:"Work in the directory itself instead of a copy; edits ask then, too."`
 	Policies bool          `name:"runtime-policies" help:"Let the server's policies say what asks, and not the levels of the tools."`
 	Model    string        `short:"m" help:"Model to use. Default: the provider's first."`
 	Provider string        `help:"Provider to use; needs --model."`
@@ -52,6 +56,7 @@ Examples:
     hecate run "make the failing test pass"
     hecate run --allow-tools 'exec(go) args(test *)' "make the failing test pass"
     hecate run --yes --budget 0.50 --timeout 20m "update the dependencies"
+    hecate run --ref v1.2 "which tests of that release fail on this machine?"
     hecate run --model qwen3 --provider ollama --in-place "explain this code"
     git diff | hecate run -                 the prompt from standard input
 
@@ -100,25 +105,35 @@ func (c runCommand) task(a *app) (client.NewTask, error) {
 	if c.Timeout < 0 {
 		return client.NewTask{}, usage(errors.New("--timeout must be longer than nothing"))
 	}
-	dir, err := directory(c.Dir)
+	dir, repo, err := c.source()
 	if err != nil {
 		return client.NewTask{}, usage(err)
 	}
-	mode, limit, posture := "ephemeral", commandTimeout, permission.PostureLevels
+	mode, posture := "ephemeral", permission.PostureLevels
 	if c.InPlace {
 		mode = "in_place"
 	}
 	if c.Policies {
 		posture = permission.PostureRuntime
 	}
-	if c.Timeout > 0 {
-		limit = min(limit, c.Timeout)
-	}
 	return client.NewTask{
-		Prompt: prompt, ExecutionKind: "agent_loop", WorkspaceMode: mode, WorkingDirectory: dir,
-		TimeoutMS: max(limit.Milliseconds(), 1), Model: c.Model, Provider: c.Provider, BudgetMicroUSD: int64(c.Budget),
+		Prompt: prompt, ExecutionKind: "agent_loop", WorkspaceMode: mode, WorkingDirectory: dir, Repo: repo, BaseBranch: c.Ref,
+		ExecutionProfile: codingProfile, Model: c.Model, Provider: c.Provider, BudgetMicroUSD: int64(c.Budget),
 		Posture: posture,
 	}, nil
+}
+
+// source is what is worked on: a directory, or a repository elsewhere or here.
+func (c runCommand) source() (dir, repo string, err error) {
+	if c.Repo == "" {
+		dir, err = directory(cmp.Or(c.Dir, "."))
+		return dir, "", err
+	}
+	if info, err := os.Stat(c.Repo); err == nil && info.IsDir() {
+		repo, err = filepath.Abs(c.Repo)
+		return "", repo, err
+	}
+	return "", c.Repo, nil
 }
 
 // directory returns the absolute path of an existing directory.

@@ -126,7 +126,7 @@ func (d *Definition) applyProfile() {
 	if d.WorkspaceMode == "" {
 		d.WorkspaceMode = "persistent"
 	}
-	if d.WorkingDirectory == "" {
+	if d.WorkingDirectory == "" && d.Repo == "" {
 		d.WorkingDirectory = "."
 	}
 	if d.TimeoutMS == 0 || d.ExecutionProfile == "coding_agent" && d.TimeoutMS <= 120_000 {

@@ -43,7 +43,10 @@ type NewTask struct {
 	Prompt           string `json:"prompt"`
 	ExecutionKind    string `json:"execution_kind"`
 	WorkspaceMode    string `json:"workspace_mode"` // ephemeral or in_place
-	WorkingDirectory string `json:"working_directory"`
+	WorkingDirectory string `json:"working_directory,omitempty"`
+	Repo             string `json:"repo,omitempty"`        // what is cloned instead
+	BaseBranch       string `json:"base_branch,omitempty"` // or a tag or commit
+	ExecutionProfile string `json:"execution_profile,omitempty"`
 	TimeoutMS        int64  `json:"timeout_ms,omitempty"` // of each command
 	Model            string `json:"requested_model,omitempty"`
 	Provider         string `json:"requested_provider,omitempty"`
