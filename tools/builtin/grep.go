@@ -65,7 +65,13 @@ func runGrep(ctx context.Context, env *tools.Env, in grepIn) tools.Result {
 		dir = "."
 	}
 	s.walk(ctx, env, start, func(name string, d fs.DirEntry) bool {
-		if d.IsDir() || include != nil && !globs(include, dir, name) {
+		if d.IsDir() {
+			return true
+		}
+		if include != nil && !s.worked(len(name)) {
+			return false
+		}
+		if include != nil && !globs(include, dir, name) {
 			return true
 		}
 		return s.grepFile(ctx, env, re, name, d)
@@ -100,8 +106,9 @@ func (s *search) grepFile(ctx context.Context, env *tools.Env, re *regexp.Regexp
 		s.skipped[reason]++
 		return true
 	}
-	if s.bytes+int64(len(text)) > scannedMax {
-		return s.stop(limitBytes)
+	var last bool // the budget ends in this file: what is left of it is whole lines
+	if room := scannedMax - s.bytes; int64(len(text)) > room {
+		text, last = text[:bytes.LastIndexByte(text[:room], '\n')+1], true
 	}
 	s.bytes += int64(len(text))
 	if !s.worked(len(text)) {
@@ -118,6 +125,9 @@ func (s *search) grepFile(ctx context.Context, env *tools.Env, re *regexp.Regexp
 		if re.Match(line) && !s.match(fmt.Sprintf("%s:%d:%s", shown, n, cutLine(line))) {
 			return false
 		}
+	}
+	if last {
+		return s.stop(limitBytes)
 	}
 	return true
 }

@@ -2,8 +2,11 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"sort"
@@ -19,7 +22,8 @@ const (
 	entriesMax      = 100_000  // directory entries looked at
 	scannedMax      = 64 << 20 // bytes of file content read
 	patternWorkMax  = 64 << 20 // see search.work
-	searchOutputMax = 64 << 10 // bytes of result text after the header
+	searchOutputMax = 64 << 10 // bytes of the result text, with its header
+	entriesBatch    = 1024     // directory entries read at a time
 )
 
 // skippedDirs are not descended into: they hold what nobody wrote by hand.
@@ -74,45 +78,102 @@ func (s *search) worked(n int) bool {
 }
 
 // walk visits what lies below start, in order of name and without following links,
-// until visit returns false.
+// until visit returns false. Of a directory with more entries than may be looked at, it is
+// not certain which those are.
 func (s *search) walk(ctx context.Context, env *tools.Env, start string, visit func(name string, d fs.DirEntry) bool) {
-	_ = fs.WalkDir(env.Root.FS(), start, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case ctx.Err() != nil:
-			s.stop(limitCancelled)
-			return fs.SkipAll
-		case err != nil:
-			s.skipped["open_error"]++
-			return nil
-		case name == start && d.IsDir():
-			return nil
-		case s.entries == entriesMax:
-			s.stop(limitEntries)
-			return fs.SkipAll
+	info, err := env.Root.Lstat(start)
+	switch {
+	case err != nil:
+		s.skipped["open_error"]++
+	case !info.IsDir():
+		s.see(ctx, env, start, fs.FileInfoToDirEntry(info), visit)
+	default:
+		s.walkDir(ctx, env, start, visit)
+	}
+}
+
+// walkDir visits what is in a directory and reports whether the search may go on.
+func (s *search) walkDir(ctx context.Context, env *tools.Env, dir string, visit func(name string, d fs.DirEntry) bool) bool {
+	entries, err := s.entriesOf(ctx, env, dir)
+	if err != nil {
+		s.skipped["open_error"]++
+	}
+	for _, e := range entries {
+		if !s.see(ctx, env, path.Join(dir, e.Name()), e, visit) {
+			return false
 		}
-		s.entries++
-		if d.IsDir() && slices.Contains(skippedDirs, d.Name()) {
-			return fs.SkipDir
-		}
-		if !visit(name, d) {
-			return fs.SkipAll
-		}
-		return nil
-	})
+	}
+	return true
+}
+
+// see visits one entry and, if it is a directory, what is in it.
+func (s *search) see(ctx context.Context, env *tools.Env, name string, d fs.DirEntry, visit func(name string, d fs.DirEntry) bool) bool {
+	switch {
+	case ctx.Err() != nil:
+		return s.stop(limitCancelled)
+	case s.entries == entriesMax:
+		return s.stop(limitEntries)
+	}
+	s.entries++
+	if d.IsDir() && slices.Contains(skippedDirs, d.Name()) {
+		return true
+	}
+	return visit(name, d) && (!d.IsDir() || s.walkDir(ctx, env, name, visit))
+}
+
+// entriesOf reads a directory, piece by piece and no further than the search can go. It
+// reads nothing that took its place meanwhile, such as a link.
+func (s *search) entriesOf(ctx context.Context, env *tools.Env, dir string) ([]fs.DirEntry, error) {
+	before, err := env.Root.Lstat(dir)
+	if err != nil {
+		return nil, err
+	}
+	f, info, err := rootfs.Open(env.Root, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if !os.SameFile(before, info) {
+		return nil, fs.ErrInvalid
+	}
+	var out []fs.DirEntry
+	for err == nil && len(out) <= entriesMax-s.entries && ctx.Err() == nil {
+		var more []fs.DirEntry
+		more, err = f.ReadDir(entriesBatch)
+		out = append(out, more...)
+	}
+	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return out, err
 }
 
 // result writes the header and as many lines as fit.
 func (s *search) result(withBytes bool) (text string, input map[string]any) {
 	var body strings.Builder
-	rendered := 0
+	rendered, room := 0, searchOutputMax-len(s.header(len(s.found), withBytes))
 	for _, line := range s.found {
-		if body.Len()+len(line)+1 > searchOutputMax {
+		if body.Len()+len(line)+1 > room {
 			break
 		}
 		body.WriteString("\n" + line)
 		rendered++
 	}
-	outputCut := rendered < len(s.found)
+	skipped, reasons := s.reasons()
+	input = map[string]any{
+		"matches": len(s.found), "rendered_matches": rendered, "max_matches": s.matchesMax, "scanned_entries": s.entries,
+		"pattern_work": s.work, "scan_limit": s.limit, "output_truncated": rendered < len(s.found), "truncated": s.limit != "",
+		"incomplete": skipped > 0, "skipped_files": skipped, "skip_reasons": reasons,
+	}
+	if withBytes {
+		input["scanned_bytes"] = s.bytes
+	}
+	return s.header(rendered, withBytes) + body.String(), input
+}
+
+// header says what was looked for, found and left out, in a line.
+func (s *search) header(rendered int, withBytes bool) string {
 	var h strings.Builder
 	fmt.Fprintf(&h, "pattern=%s matches=%d rendered_matches=%d scanned_entries=%d", tools.Quoted(s.pattern), len(s.found), rendered, s.entries)
 	if withBytes {
@@ -122,20 +183,11 @@ func (s *search) result(withBytes bool) (text string, input map[string]any) {
 	if s.limit != "" {
 		fmt.Fprintf(&h, " truncated=true scan_limit=%s", s.limit)
 	}
-	fmt.Fprintf(&h, " output_truncated=%t", outputCut)
-	skipped, reasons := s.reasons()
-	if skipped > 0 {
+	fmt.Fprintf(&h, " output_truncated=%t", rendered < len(s.found))
+	if skipped, reasons := s.reasons(); skipped > 0 {
 		fmt.Fprintf(&h, " incomplete=true skipped_files=%d skip_reasons=%s", skipped, reasons)
 	}
-	input = map[string]any{
-		"matches": len(s.found), "rendered_matches": rendered, "max_matches": s.matchesMax, "scanned_entries": s.entries,
-		"pattern_work": s.work, "scan_limit": s.limit, "output_truncated": outputCut, "truncated": s.limit != "",
-		"incomplete": skipped > 0, "skipped_files": skipped, "skip_reasons": reasons,
-	}
-	if withBytes {
-		input["scanned_bytes"] = s.bytes
-	}
-	return h.String() + body.String(), input
+	return h.String()
 }
 
 func (s *search) reasons() (total int, list string) {
