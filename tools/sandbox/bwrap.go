@@ -11,6 +11,9 @@ import (
 // when the command is.
 func (w Wrapper) bwrap(argv []string, c Confine) []string {
 	out := []string{w.Path, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp"}
+	// Root may change the kernel's settings without any capability, such as the program that it
+	// starts for core dumps. Bubblewrap looks at the directory alone, which nobody can write.
+	out = append(out, "--ro-bind-try", "/proc/sys", "/proc/sys")
 	out = append(out, c.run()...)
 	within, elsewhere := c.veils()
 	out = append(out, elsewhere...)

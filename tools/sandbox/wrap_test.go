@@ -22,7 +22,7 @@ func TestWrapAsksForNoMoreThanItMust(t *testing.T) {
 	t.Setenv("TMPDIR", "")
 	hidden := t.TempDir()
 	got := wrapped(sandbox.Wrapper{Kind: sandbox.WrapperBwrap, Path: "/usr/bin/bwrap"}, sandbox.Confine{Root: "/ws", Dir: "/ws/a", Hidden: []string{hidden, "/no/such"}})
-	want := "/usr/bin/bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --tmpfs /run --tmpfs " + hidden + " --bind /ws /ws --chdir /ws/a" +
+	want := "/usr/bin/bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --ro-bind-try /proc/sys /proc/sys --tmpfs /run --tmpfs " + hidden + " --bind /ws /ws --chdir /ws/a" +
 		" --unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --unshare-cgroup-try --unshare-net --cap-drop ALL --die-with-parent --new-session -- sh -lc x"
 	got = private.ReplaceAllString(got, "")
 	if got != want {
