@@ -85,6 +85,12 @@ func (c permissionsExplain) Run(a *app) error {
 	case !pattern.Known(c.Tool):
 		return usage(fmt.Errorf("there is no tool %q; tools are %s", c.Tool, strings.Join(pattern.Names(), ", ")))
 	}
+	if len(c.About) > 0 && c.About[0] == "--" {
+		c.About = c.About[1:]
+	}
+	if what := needed[pattern.Canonical(c.Tool)]; what != "" && strings.TrimSpace(strings.Join(c.About, "")) == "" {
+		return usage(fmt.Errorf("a call of %s is about %s: hecate permissions explain %s %s", c.Tool, articled(what), c.Tool, strings.ToUpper(what)))
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the current directory: %w", err)
@@ -128,6 +134,19 @@ func printExplanation(out io.Writer, x permission.Explanation, problems []permis
 
 // pathTools are the tools whose calls are about files and directories.
 var pathTools = []string{"view", "ls", "glob", "grep", "stat", "blame", "edit", "create", "search_replace", "apply_patch"}
+
+// needed says what calls of a tool cannot do without.
+var needed = map[string]string{
+	"exec": "program", "shell": "command", "git_exec": "command", "web_fetch": "url", "http_request": "url",
+	"view": "path", "stat": "path", "blame": "path", "edit": "path", "create": "path", "search_replace": "path", "apply_patch": "path",
+}
+
+func articled(what string) string {
+	if what == "url" {
+		return "a URL"
+	}
+	return "a " + what
+}
 
 // callAbout is a call of the tool as its arguments would make it.
 func callAbout(at tools.Place, tool string, about []string) permission.Call {
@@ -179,6 +198,9 @@ func showExplanation(a *app, x permission.Explanation) {
 			mark = "may match"
 		}
 		fmt.Fprintf(a.out, "%s: [%s] %s %s\n", terminal.Line(e.At), e.List, terminal.Line(e.Text), mark)
+		if !e.Matches && !e.Unclear {
+			continue // what it does not reach either says nothing about this call
+		}
 		for _, u := range e.Unreached {
 			fmt.Fprintf(a.out, "  does not reach: %s\n", terminal.Line(u))
 		}

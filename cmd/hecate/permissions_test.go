@@ -148,7 +148,15 @@ func TestExplain(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &x); err != nil || x.Tool != "edit" || x.Verdict.Decision != permission.Deny || len(x.Problems) != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
-	for _, args := range [][]string{{}, {"nonsense"}, {"--jsonl", "exec"}} {
+	out, _ = explain(0, "exec", "--", "make")
+	check(t, out, []string{"exec(make) args(*)", "[permissions.deny] exec(npm) args(*) does not match"})
+	if strings.Contains(out, "does not reach") {
+		t.Errorf("it says what entries do not reach that do not match:\n%s", out)
+	}
+	for _, args := range [][]string{{}, {"nonsense"}, {"--jsonl", "exec"}, {"shell"}, {"web_fetch", ""}, {"edit"}} {
 		explain(exitUsage, args...)
 	}
+	_, errs = explain(exitUsage, "exec")
+	check(t, errs, []string{"a call of exec is about a program: hecate permissions explain exec PROGRAM"})
+	explain(0, "ls")
 }
