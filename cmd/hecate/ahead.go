@@ -82,7 +82,7 @@ func (f aheadFlags) checkFiles(a *app, dir string) error {
 	files := permissions.New(userConfigDir(env.ToMap(a.environ)), slog.New(slog.DiscardHandler))
 	for _, p := range files.ProblemsOf(project) {
 		wrong = wrong || p.Refused && p.Layer == permission.LayerProject
-		fmt.Fprintf(a.err, "%s %s\n", a.errStyle.Yellow("!"), terminal.Line(p.String()))
+		a.sayProblem(p)
 	}
 	if wrong && f.ProjectConfig != "" {
 		return usage(fmt.Errorf("--project-config %s: the file has mistakes, see above", f.ProjectConfig))

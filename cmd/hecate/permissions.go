@@ -117,7 +117,7 @@ func (c permissionsExplain) Run(a *app) error {
 	}
 	showExplanation(a, x)
 	for _, problem := range files.ProblemsOf(permissions.Project{Dir: dir}) {
-		fmt.Fprintf(a.err, "%s %s\n", a.errStyle.Yellow("!"), terminal.Line(problem.String()))
+		a.sayProblem(problem)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/permission"
 )
 
 // permissionsAt is where permission files are looked at and changed: a server, or the
@@ -110,12 +111,14 @@ func showPermissions(a *app, p client.Permissions, task string) {
 		fmt.Fprintf(a.out, "session       %s\n  %s, in %s\n", terminal.Line(g.Scope), terminal.Line(g.ID), terminal.Line(g.RunID))
 	}
 	for _, x := range p.Problems {
-		what := "warning"
-		if x.Refused {
-			what = "refused"
-		}
-		fmt.Fprintf(a.err, "%s %s\n", a.errStyle.Yellow("!"), terminal.Line(fmt.Sprintf("%s %s: [%s] %s", x.At, what, x.List, x.Message)))
+		a.sayProblem(permission.Problem{List: x.List, At: x.At, Refused: x.Refused, Message: x.Message})
 	}
+}
+
+// sayProblem writes what is wrong with a permission file, wherever it was noticed: the
+// file and the line, what is wrong, and what to do.
+func (a *app) sayProblem(p permission.Problem) {
+	fmt.Fprintf(a.err, "%s %s\n", a.errStyle.Yellow("!"), terminal.Line(p.String()))
 }
 
 func orNone(path string) string {

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"hecate/domain/ident"
@@ -136,7 +137,8 @@ func (l *loader) source(s Source) {
 	grants := len(s.Approve) + len(s.Promoted) + len(s.HostAllow) + len(s.HostPromoted)
 	if !s.Accepted {
 		if grants > 0 {
-			l.report(Entry{List: ListApprove, Layer: s.Layer}, false, fmt.Sprintf("what this file grants (%d) is not in force until it is accepted (hecate permissions accept)", grants))
+			first := slices.Concat(s.Approve, s.Promoted, s.HostAllow, s.HostPromoted)[0]
+			l.report(Entry{List: ListApprove, Layer: s.Layer, At: first.At}, false, fmt.Sprintf("what this file grants (%d) is not in force until it is accepted (hecate permissions accept)", grants))
 		}
 		l.config.Unaccepted = true
 		return

@@ -94,7 +94,7 @@ func (r *reader) report(key string, line int, message string) {
 }
 
 // keptNote says what becomes of a file that is shut out.
-const keptNote = "; until it is mended, what it said before stays in force, with the deny entries that can be read"
+const keptNote = "; until it is mended, what the file said before stays in force, with those of its deny entries that can be read, and nothing else of it"
 
 func (r *reader) shutOut(key string, line int, message string) {
 	r.ok = false
@@ -225,27 +225,30 @@ func keyOf(x *unstable.Node) (parts []string) {
 	return parts
 }
 
-// checkDenied shuts the file out if one of its deny entries means nothing. What is
-// wrong with it is said when the entries are loaded.
+// checkDenied shuts the file out if one of its deny entries means nothing.
 func (r *reader) checkDenied() {
-	for _, t := range r.source.Deny {
-		p, err := pattern.Parse(t.Text)
+	r.source.Deny = r.understood(permission.ListDeny, r.source.Deny, func(text string) error {
+		p, err := pattern.Parse(text)
 		if err == nil {
 			err = p.ForDeny()
 		}
-		r.denied(permission.ListDeny, t, err)
-	}
-	for _, t := range r.source.HostDeny {
-		_, err := host.Parse(t.Text)
-		r.denied(permission.ListHostDeny, t, err)
-	}
+		return err
+	})
+	r.source.HostDeny = r.understood(permission.ListHostDeny, r.source.HostDeny, func(text string) error {
+		_, err := host.Parse(text)
+		return err
+	})
 }
 
-func (r *reader) denied(list string, t permission.Text, err error) {
-	if err != nil {
-		r.ok = false
-		r.problems = append(r.problems, permission.Problem{
-			Layer: r.source.Layer, List: list, At: t.At, Message: "because this entry cannot be read, the grants and other changes of the file do not count yet" + keptNote,
-		})
-	}
+// understood are the entries that mean something. What is wrong with the others is said
+// here, once: Load would say it again, without what it does to the file.
+func (r *reader) understood(list string, entries []permission.Text, check func(string) error) []permission.Text {
+	return slices.DeleteFunc(entries, func(t permission.Text) bool {
+		err := check(t.Text)
+		if err != nil {
+			r.ok = false
+			r.problems = append(r.problems, permission.Problem{Layer: r.source.Layer, List: list, At: t.At, Refused: true, Message: err.Error() + keptNote})
+		}
+		return err != nil
+	})
 }
