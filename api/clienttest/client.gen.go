@@ -1921,7 +1921,7 @@ type PermissionEntry struct {
 	// List The list that it stands in.
 	List PermissionEntryList `json:"list"`
 
-	// Reason Of what is forbidden: what the model is told.
+	// Reason Beside the entry. Of what is forbidden the model is told it, of a grant nobody.
 	Reason *string `json:"reason,omitempty"`
 
 	// Text A pattern, or a host, in its normal form.
@@ -2022,6 +2022,9 @@ type Permissions struct {
 
 	// Session What was given for the session of the task's latest run, and not revoked.
 	Session []PermissionInSession `json:"session"`
+
+	// ShutOut Grants of files that cannot be read as a whole, as far as they can be; they are not in force and count once the files are mended.
+	ShutOut []PermissionEntry `json:"shut_out"`
 
 	// UserFile The user's own file, whether it exists or not; absent if there is no place for one.
 	UserFile *string `json:"user_file,omitempty"`

@@ -92,7 +92,7 @@ var exampleGrant = map[string]any{
 var examplePermissions = map[string]any{
 	"user_file": "/home/ada/.config/hecate/config.toml", "project_file": "/home/ada/project/.hecate/config.toml", "project_exists": true, "project_accepted": true,
 	"project_digest": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-	"entries":        []any{exampleGrant}, "waiting": []any{}, "locks": []any{}, "problems": []any{},
+	"entries":        []any{exampleGrant}, "waiting": []any{}, "shut_out": []any{}, "locks": []any{}, "problems": []any{},
 	"repetition": map[string]any{"limits": map[string]any{"window": 32, "reads": 2, "commands": 3, "polls": 8, "hard": 12, "hard_polls": 32, "exchanges": 6, "dominant": 16, "period": 6, "gap": 8}},
 	"session":    []any{map[string]any{"id": "grant_5e4d3c2b1a09f8e7d6c5b4a3", "scope": "exec(make) args(*)", "host": false, "run_id": "run_0a1b2c3d4e5f60718293a4b5"}},
 }

@@ -16,6 +16,7 @@ type permissions struct {
 	ProjectDigest   string                `json:"project_digest,omitempty" doc:"Names its bytes, to accept them; absent if it cannot be accepted as it is."`
 	Entries         []permissionEntry     `json:"entries" doc:"What is in force, the user's entries first."`
 	Waiting         []permissionEntry     `json:"waiting" doc:"Grants of the project's file that count once it is accepted."`
+	Shut            []permissionEntry     `json:"shut_out" doc:"Grants of files that cannot be read as a whole, as far as they can be; they are not in force and count once the files are mended."`
 	Locks           []permissionLock      `json:"locks" doc:"Names that calls take turns by."`
 	Repetition      permissionGuard       `json:"repetition" doc:"The limits of the repetition guard."`
 	Problems        []permission.Problem  `json:"problems" doc:"What is wrong with the files, and what to do about it."`
@@ -28,7 +29,7 @@ type permissionEntry struct {
 	List   string `json:"list" doc:"The list that it stands in." enum:"permissions.deny,permissions.approve,permissions.promoted,network.deny,network.allow,network.promoted"`
 	Layer  string `json:"layer" doc:"Whose file." enum:"user,project"`
 	Text   string `json:"text" doc:"A pattern, or a host, in its normal form."`
-	Reason string `json:"reason,omitempty" doc:"Of what is forbidden: what the model is told."`
+	Reason string `json:"reason,omitempty" doc:"Beside the entry. Of what is forbidden the model is told it, of a grant nobody."`
 	At     string `json:"at" doc:"File and line."`
 	Covers string `json:"covers,omitempty" doc:"Of a grant: what it covers, in words."`
 }
@@ -87,7 +88,7 @@ func (a *API) permissionsOf(ctx context.Context, dir, taskID string) (permission
 func (s PermissionStatus) item() permissions {
 	out := permissions{
 		UserFile: s.UserFile, ProjectFile: s.ProjectFile, ProjectExists: s.Exists, ProjectAccepted: s.Accepted, ProjectDigest: s.Digest,
-		Entries: entryItems(s.Config.Entries), Waiting: entryItems(s.Waiting), Locks: []permissionLock{}, Problems: s.Problems,
+		Entries: entryItems(s.Config.Entries), Waiting: entryItems(s.Waiting), Shut: entryItems(s.Shut), Locks: []permissionLock{}, Problems: s.Problems,
 		Repetition: permissionGuard{Enabled: s.Config.Repetition.Enabled, Limits: s.Config.Repetition.Effective()},
 	}
 	if out.Problems == nil {

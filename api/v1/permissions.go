@@ -39,6 +39,7 @@ type PermissionStatus struct {
 
 	Config   permission.Config    // what is in force
 	Waiting  []permission.Entry   // grants of the project's file that count once it is accepted
+	Shut     []permission.Entry   // grants of files that are shut out; they count once the files are mended
 	Problems []permission.Problem // of both files
 }
 

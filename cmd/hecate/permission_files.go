@@ -42,7 +42,7 @@ func (f filesAtHand) Permissions(_ context.Context, dir, _ string) (client.Permi
 	s := f.files.Status(permissions.Project{Dir: dir})
 	out := client.Permissions{
 		UserFile: s.UserFile, ProjectFile: s.ProjectFile, ProjectExists: s.Exists, ProjectAccepted: s.Accepted, ProjectDigest: s.Digest,
-		Entries: entriesOf(s.Config.Entries), Waiting: entriesOf(s.Waiting), Locks: []client.PermissionLock{},
+		Entries: entriesOf(s.Config.Entries), Waiting: entriesOf(s.Waiting), Shut: entriesOf(s.Shut), Locks: []client.PermissionLock{},
 		Problems: []client.PermissionProblem{}, Session: []client.SessionGrant{},
 	}
 	for _, l := range s.Config.Locks {

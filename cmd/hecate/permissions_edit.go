@@ -101,6 +101,10 @@ func showPermissions(a *app, p client.Permissions, task string) {
 		fmt.Fprintln(a.out, "once the project's file is accepted:")
 		showEntries(a.out, p.Waiting)
 	}
+	if len(p.Shut) > 0 {
+		fmt.Fprintln(a.out, "not in force until its file is mended:")
+		showEntries(a.out, p.Shut)
+	}
 	for _, l := range p.Locks {
 		fmt.Fprintf(a.out, "lock %s (%s): %s\n", terminal.Line(l.Name), terminal.Line(l.At), terminal.Line(strings.Join(l.Patterns, ", ")))
 	}
@@ -144,8 +148,12 @@ func showEntries(w io.Writer, entries []client.PermissionEntry) {
 		if e.Covers != "" {
 			fmt.Fprintf(w, "  = %s\n", terminal.Line(e.Covers))
 		}
-		if e.Reason != "" {
+		switch forbids := e.List == permission.ListDeny || e.List == permission.ListHostDeny; {
+		case e.Reason == "":
+		case forbids:
 			fmt.Fprintf(w, "  the model is told: %s\n", terminal.Line(e.Reason))
+		default:
+			fmt.Fprintf(w, "  reason: %s\n", terminal.Line(e.Reason))
 		}
 		fmt.Fprintf(w, "  %s, %s\n", terminal.Line(e.ID), terminal.Line(e.At))
 	}

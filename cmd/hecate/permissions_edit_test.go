@@ -108,6 +108,28 @@ func TestPermissionsWithoutAServer(t *testing.T) {
 	hecatePermissions(t, home, "", exitUsage, "list", "--dir", filepath.Join(dir, "none"))
 }
 
+// What a file says that is shut out is shown, as not in force, beside what is wrong with
+// it. Only what is forbidden has a reason that the model is told.
+func TestPermissionsOfABrokenFile(t *testing.T) {
+	dir, home := grantProject(t)
+	for path, text := range map[string]string{
+		filepath.Join(dir, permission.ProjectFile):              "[permissions]\ndeny = [\"shell(rm *)\", \"exec(npm) args(*)\"]\napprove = [\"exec(echo) args(*)\"]\n",
+		filepath.Join(home, ".config", "hecate", "config.toml"): "[permissions]\napprove = [{ pattern = \"exec(go) args(*)\", reason = \"harmless\" }]\noops\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, errs := hecatePermissions(t, home, "", 0, "list", "--dir", dir)
+	in, shut, _ := strings.Cut(out, "not in force until its file is mended:\n")
+	check(t, shut, []string{"approve       exec(go) args(*)\n  = ", "  reason: harmless\n  grant_", "approve       exec(echo) args(*)\n  = "})
+	check(t, in, []string{"deny          exec(npm) args(*)\n"})
+	if strings.Contains(in, "approve") || strings.Contains(out, "the model is told") {
+		t.Errorf("it shows\n%s", out)
+	}
+	check(t, errs, []string{"config.toml:3: refused: [file] it cannot be read", "config.toml:2: refused: [permissions.deny] pattern"})
+}
+
 // waitFor asks until there is an answer.
 func waitFor[T any](t *testing.T, what string, ask func() (T, bool)) (found T) {
 	t.Helper()

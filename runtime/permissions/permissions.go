@@ -135,7 +135,8 @@ type file struct {
 type content struct {
 	source   permission.Source
 	problems []permission.Problem
-	digest   string // hex SHA-256 of the text; "" if the file is shut out, so that nobody has accepted it
+	digest   string             // hex SHA-256 of the text; "" if the file is shut out, so that nobody has accepted it
+	shut     *permission.Source // what can be read of a file that is shut out, to be looked at
 }
 
 // as is what a file says that is accepted, or is not.
@@ -179,6 +180,7 @@ func (x *file) take(p parsed) {
 		x.good = x.now
 		return
 	}
+	x.now.shut = &p.source
 	x.now.source = permission.Source{Layer: p.source.Layer, Accepted: p.source.Accepted}
 	if x.good != nil {
 		x.now.source = x.good.source

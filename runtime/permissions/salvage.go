@@ -17,8 +17,8 @@ var (
 	keyLine   = regexp.MustCompile(`^\s*(?:(\w+)\s*\.\s*)?"?(\w+)"?\s*=\s*\[?(.*)$`)
 )
 
-// salvage reads the deny entries of a text that is no TOML, line by line: those that
-// stand on lines which are fine by themselves.
+// salvage reads the entries of a text that is no TOML, line by line: those that stand on
+// lines which are fine by themselves. Only what forbids something may count of them.
 func salvage(to *permission.Source, path string, data []byte) {
 	table, key := "", ""
 	n := 0
@@ -35,7 +35,7 @@ func salvage(to *permission.Source, path string, data []byte) {
 			}
 			rest = m[3]
 		}
-		if !slices.Contains([]string{permission.ListDeny, permission.ListHostDeny}, key) {
+		if !slices.Contains(lists, key) {
 			continue
 		}
 		list := listOf(to, key)

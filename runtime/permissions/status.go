@@ -18,6 +18,7 @@ type Status struct {
 
 	Config   permission.Config    // what is in force
 	Waiting  []permission.Entry   // grants of the project's file that count once it is accepted
+	Shut     []permission.Entry   // grants of files that are shut out, as far as they can be read; they count once the files are mended
 	Problems []permission.Problem // of both files
 }
 
@@ -29,15 +30,27 @@ func (f *Files) Status(p Project) Status {
 		UserFile: f.userPath(), ProjectFile: f.ProjectFile(p), Named: p.named(),
 		Config: now.config, Problems: now.problems,
 	}
+	for _, c := range []*content{now.user, now.project} {
+		if c != nil && c.shut != nil {
+			s.Shut = append(s.Shut, grantsOf(*c.shut, now.config.Entries)...)
+		}
+	}
 	if now.project == nil {
 		return s
 	}
 	s.Exists, s.Accepted, s.Digest = true, now.accepted, now.project.digest
 	if !now.accepted && s.Digest != "" {
-		accepted, _ := permission.Load(now.project.as(true))
-		s.Waiting = slices.DeleteFunc(accepted.Entries, func(e permission.Entry) bool {
-			return e.List == permission.ListDeny || e.List == permission.ListHostDeny
-		})
+		s.Waiting = grantsOf(now.project.source, nil)
 	}
 	return s
+}
+
+// grantsOf are the grants of a file, were it accepted, except those that are in force.
+func grantsOf(s permission.Source, inForce []permission.Entry) []permission.Entry {
+	s.Accepted = true
+	config, _ := permission.Load(s)
+	return slices.DeleteFunc(config.Entries, func(e permission.Entry) bool {
+		return e.List == permission.ListDeny || e.List == permission.ListHostDeny ||
+			slices.ContainsFunc(inForce, func(x permission.Entry) bool { return x.ID == e.ID })
+	})
 }

@@ -245,7 +245,7 @@ export interface ContinueRunRequest {
 export interface CreateTaskRequest {
   /** The work policy that it is made from; only for execution_kind agent_loop. The task keeps what the policy says now. */
   agent_preset_id?: string;
-  /** The branch that is checked out in the copy. */
+  /** A branch, tag or commit that is checked out in the copy; uncommitted work then stays behind. */
   base_branch?: string;
   /** Ceiling for the cost of a run and the ones that it goes on from, in millionths of a US dollar; 0 for none. */
   budget_micros_usd?: number;
@@ -271,7 +271,7 @@ export interface CreateTaskRequest {
   project_id?: string;
   /** What is wanted. Needed for execution_kind agent_loop. */
   prompt?: string;
-  /** Another source of the copy. */
+  /** What is copied instead: a path, or the address of a repository that is cloned. */
   repo?: string;
   /** The model to use. Empty: the router chooses. */
   requested_model?: string;
@@ -297,6 +297,8 @@ export interface CreateTaskRequest {
   working_directory?: string;
   /** ephemeral and persistent work on a copy, in_place works in working_directory itself. ephemeral if empty. */
   workspace_mode?: "ephemeral" | "persistent" | "in_place";
+  /** Whether the workspace's CLAUDE.md or AGENTS.md is part of the system prompt: exclude leaves it out. */
+  workspace_system_prompt_policy?: "exclude";
 }
 
 export interface Error {
@@ -525,7 +527,7 @@ export interface PermissionEntry {
   layer: "user" | "project";
   /** The list that it stands in. */
   list: "permissions.deny" | "permissions.approve" | "permissions.promoted" | "network.deny" | "network.allow" | "network.promoted";
-  /** Of what is forbidden: what the model is told. */
+  /** Beside the entry. Of what is forbidden the model is told it, of a grant nobody. */
   reason?: string;
   /** A pattern, or a host, in its normal form. */
   text: string;
@@ -592,6 +594,8 @@ export interface Permissions {
   repetition: PermissionGuard;
   /** What was given for the session of the task's latest run, and not revoked. */
   session: PermissionInSession[];
+  /** Grants of files that cannot be read as a whole, as far as they can be; they are not in force and count once the files are mended. */
+  shut_out: PermissionEntry[];
   /** The user's own file, whether it exists or not; absent if there is no place for one. */
   user_file?: string;
   /** Grants of the project's file that count once it is accepted. */
@@ -1317,7 +1321,7 @@ export interface Task {
   agent_preset_tools_enabled?: boolean;
   /** The assignment that it belongs to. */
   assignment_id?: string;
-  /** The branch that is checked out in the copy. */
+  /** The branch, tag or commit that is checked out in the copy. */
   base_branch?: string;
   /** The ceiling for cost as it stands now, in millionths of a US dollar. */
   budget_micros_usd?: number;
@@ -1371,7 +1375,7 @@ export interface Task {
   project_id?: string;
   /** What is wanted. */
   prompt: string;
-  /** Another source of the copy. */
+  /** What is copied instead: a path, or the address of a repository. */
   repo?: string;
   /** The model that was asked for. */
   requested_model?: string;

@@ -14,7 +14,8 @@ type Permissions struct {
 	ProjectAccepted bool                `json:"project_accepted"`
 	ProjectDigest   string              `json:"project_digest,omitempty"` // "" if it cannot be accepted as it is
 	Entries         []PermissionEntry   `json:"entries"`
-	Waiting         []PermissionEntry   `json:"waiting"` // grants that count once the project's file is accepted
+	Waiting         []PermissionEntry   `json:"waiting"`  // grants that count once the project's file is accepted
+	Shut            []PermissionEntry   `json:"shut_out"` // grants of files that are shut out, as far as they can be read
 	Locks           []PermissionLock    `json:"locks"`
 	Problems        []PermissionProblem `json:"problems"`
 	Session         []SessionGrant      `json:"session"`
