@@ -1,1 +1,37 @@
-console.log(1)
+// The console: pages over the public API.
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { Approvals } from './pages/approvals';
+import { NewTask } from './pages/new-task';
+import { RunPage } from './pages/run';
+import { TaskPage } from './pages/task';
+import { Tasks } from './pages/tasks';
+import { startFeed } from './state/feed';
+import { inboxCount, watchInbox } from './state/inbox';
+import { path } from './state/router';
+import { watchTasks } from './state/tasks';
+import './state/theme';
+import { Empty } from './ui/basics';
+import { listenToKeys } from './ui/keys';
+import { Shell } from './ui/shell';
+
+function Page() {
+  const parts = path.value.split('/').filter(Boolean).map(decodeURIComponent);
+  const [first, task, runs, run, tab] = parts;
+  if (first === undefined || (first === 'tasks' && !task)) return <Tasks />;
+  if (first === 'approvals') return <Approvals />;
+  if (first === 'tasks' && task === 'new') return <NewTask />;
+  if (first === 'tasks' && runs === undefined) return <TaskPage key={task} id={task!} />;
+  if (first === 'tasks' && runs === 'runs' && run) return <RunPage key={run} taskId={task!} runId={run} tab={tab ?? 'timeline'} />;
+  return <Empty title="There is nothing here">The address may be incomplete. <a href="/tasks">All tasks</a></Empty>;
+}
+
+effect(() => {
+  document.title = inboxCount.value > 0 ? `(${inboxCount.value}) Hecate` : 'Hecate';
+});
+
+watchTasks();
+watchInbox();
+startFeed();
+listenToKeys();
+render(<Shell><Page /></Shell>, document.getElementById('app')!);

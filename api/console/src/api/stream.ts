@@ -1,0 +1,122 @@
+// Server-sent events over fetch: EventSource cannot send tokens.
+import { base, refusal, Refused, tokenHeaders } from './client';
+
+export interface Message {
+  id: string;
+  event: string;
+  data: string;
+}
+
+export type Link = 'connecting' | 'live' | 'lost' | 'ended';
+
+export interface Follower {
+  message(m: Message): void;
+  link(state: Link): void;
+  /** refused is called when trying again would not help. */
+  refused?(e: Refused): void;
+}
+
+// The server sends something every 15 s: twice that without a word is a dead connection.
+const silenceMax = 35_000;
+const waitFirst = 300;
+const waitMax = 5_000;
+
+/** follow reads a stream from a cursor, and goes on with the last id whenever it breaks. It returns what ends it. */
+export function follow(path: string, cursor: string, on: Follower): () => void {
+  const stop = new AbortController();
+  void run(path, cursor, on, stop.signal);
+  return () => stop.abort();
+}
+
+async function run(path: string, cursor: string, on: Follower, stop: AbortSignal): Promise<void> {
+  let wait = waitFirst;
+  on.link('connecting');
+  while (!stop.aborted) {
+    try {
+      const response = await open(path, cursor, stop);
+      on.link('live');
+      for await (const m of messages(response, stop)) {
+        if (stop.aborted) return;
+        wait = waitFirst;
+        if (m.id) cursor = m.id;
+        on.message(m);
+        if (m.event === 'done') {
+          on.link('ended');
+          return;
+        }
+      }
+    } catch (e) {
+      if (stop.aborted) return;
+      if (e instanceof Refused && e.status >= 400 && e.status < 500) {
+        on.refused?.(e);
+        on.link('lost');
+        return;
+      }
+    }
+    if (stop.aborted) return;
+    on.link('lost');
+    await pause(wait, stop);
+    wait = Math.min(wait * 2, waitMax);
+  }
+}
+
+async function open(path: string, cursor: string, stop: AbortSignal): Promise<Response> {
+  const headers: Record<string, string> = { ...tokenHeaders(), Accept: 'text/event-stream' };
+  if (cursor) headers['Last-Event-ID'] = cursor;
+  const response = await fetch(base + path, { headers, signal: stop, cache: 'no-store' });
+  if (!response.ok) throw await refusal(response);
+  return response;
+}
+
+async function* messages(response: Response, stop: AbortSignal): AsyncGenerator<Message> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  try {
+    for (;;) {
+      const { done, value } = await withinSilence(reader.read(), stop);
+      if (done) return;
+      const blocks = (rest + value).split('\n\n');
+      rest = blocks.pop() ?? '';
+      for (const block of blocks) {
+        const m = parse(block);
+        if (m) yield m;
+      }
+    }
+  } finally {
+    void reader.cancel().catch(() => undefined);
+  }
+}
+
+/** parse reads one block of lines; comments alone are no message. */
+export function parse(block: string): Message | undefined {
+  const m: Message = { id: '', event: 'message', data: '' };
+  const data: string[] = [];
+  for (const line of block.split('\n')) {
+    const at = line.indexOf(':');
+    if (at <= 0) continue;
+    const value = line.slice(at + 1).replace(/^ /, '');
+    const field = line.slice(0, at);
+    if (field === 'data') data.push(value);
+    else if (field === 'id') m.id = value;
+    else if (field === 'event') m.event = value;
+  }
+  m.data = data.join('\n');
+  return data.length > 0 ? m : undefined;
+}
+
+function withinSilence<T>(read: Promise<T>, stop: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error('silence')), silenceMax);
+    stop.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
+    read.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+function pause(ms: number, stop: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms);
+    stop.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
+    // Whoever comes back to the page, or online, does not want to wait.
+    window.addEventListener('online', () => resolve(), { once: true });
+  });
+}

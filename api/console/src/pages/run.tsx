@@ -1,0 +1,103 @@
+// A run: what it is, what it waits for, and its tabs.
+import { useEffect, useState } from 'preact/hooks';
+import { Changes } from '../run/changes';
+import { Chain } from '../run/chain';
+import { Conversation } from '../run/conversation';
+import { Actions } from '../run/actions';
+import { Figures } from '../run/figures';
+import { Banner, Timeline } from '../run/timeline';
+import { TaskFacts } from '../run/task-facts';
+import { navigate, runPath } from '../state/router';
+import { openRun, type RunStore } from '../state/run';
+import { Facts, Loading, Problem, Status, Time } from '../ui/basics';
+import { word } from '../ui/format';
+import { useKeys } from '../ui/keys';
+
+const tabs = ['timeline', 'conversation', 'changes'] as const;
+
+export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string; tab: string }) {
+  const [store, setStore] = useState<RunStore>();
+  useEffect(() => {
+    const s = openRun(taskId, runId);
+    setStore(s);
+    return s.close;
+  }, [taskId, runId]);
+  const show = (t: string) => navigate(runPath(taskId, runId, t === 'timeline' ? '' : t), true);
+  useKeys({ '1': () => show('timeline'), '2': () => show('conversation'), '3': () => show('changes') });
+  const run = store?.run.value;
+  if (!store || !run) return <div class="page">{store?.failed.value ? <Problem>{store.failed.value}</Problem> : <Loading what="the run" />}</div>;
+  return (
+    <div class="page run-page">
+      <Head store={store} />
+      {store.failed.value && <Problem>{store.failed.value}</Problem>}
+      <Banner store={store} />
+      <div class="run-body">
+        <section class="run-main" aria-label="Run">
+          <nav class="tabs" aria-label="Views of the run">
+            {tabs.map((t) => (
+              <a key={t} href={runPath(taskId, runId, t === 'timeline' ? '' : t)} aria-current={t === tab ? 'page' : undefined}>
+                {word(t)[0]!.toUpperCase() + t.slice(1)}
+                {t === 'changes' && <Count of={store.picture.value?.artifacts?.filter((a) => a.kind === 'patch').length} />}
+              </a>
+            ))}
+          </nav>
+          {tab === 'conversation' ? <Conversation store={store} /> : tab === 'changes' ? <Changes store={store} /> : <Timeline store={store} />}
+        </section>
+        <Aside store={store} />
+      </div>
+    </div>
+  );
+}
+
+function Count({ of }: { of: number | undefined }) {
+  return of ? <span class="count">{of}</span> : null;
+}
+
+function Head({ store }: { store: RunStore }) {
+  const run = store.run.value!;
+  const task = store.task.value;
+  return (
+    <>
+      <nav class="crumbs" aria-label="Where you are"><a href="/tasks">Tasks</a></nav>
+      <div class="page-head">
+        <div class="run-title">
+          <h1>{task?.title ?? '…'}</h1>
+          <p class="run-state" aria-live="polite">
+            <Status of={run.status} /> <span class="muted">run {run.number}</span>
+            {run.last_error && run.status !== 'completed' && <span class="error-text">{run.last_error}</span>}
+          </p>
+        </div>
+        <Actions store={store} />
+      </div>
+      {(run.warnings ?? []).map((w) => <p key={w.code} class="warn">{w.message}</p>)}
+      {run.waiting_reason && <p class="warn">It waits for a worker that reaches its workspace.</p>}
+      <Chain runs={store.runs.value} at={run} />
+    </>
+  );
+}
+
+function Aside({ store }: { store: RunStore }) {
+  const run = store.run.value!;
+  const task = store.task.value;
+  return (
+    <aside class="run-side" aria-label="About the run">
+      <Figures run={run} calls={[...store.facts.value.modelCalls.values()]} steps={store.picture.value?.steps ?? []} />
+      {task && (
+        <section class="card">
+          <h2>Task</h2>
+          <TaskFacts task={task} />
+        </section>
+      )}
+      <section class="card">
+        <h2>Run</h2>
+        <Facts
+          of={[
+            ['Model', run.model], ['Provider', run.provider], ['Began', <Time at={run.started_at} />], ['Ended', run.finished_at && <Time at={run.finished_at} />],
+            ['Workspace', run.workspace_path && <code>{run.workspace_path}</code>], ['Worker', run.worker_node && <code>{run.worker_node}</code>],
+            ['Run', <code>{run.id}</code>], ['Task', <code>{run.task_id}</code>], ['Trace', run.trace_id && <code>{run.trace_id}</code>],
+          ]}
+        />
+      </section>
+    </aside>
+  );
+}

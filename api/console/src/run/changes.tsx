@@ -1,0 +1,95 @@
+// What a run changed with its file tools, or proposes to change: read it, apply it, take it back.
+import { useEffect, useState } from 'preact/hooks';
+import { ask, get, inOneSentence } from '../api/client';
+import type { OperationItem, Patch } from '../api/types.gen';
+import { attempt, say } from '../state/notices';
+import type { RunStore } from '../state/run';
+import { hasEnded } from '../state/run';
+import { textsOf } from '../state/patch';
+import { Button, Empty, Loading, Problem, Status } from '../ui/basics';
+import { languageOf } from '../ui/code';
+import { Diff } from '../ui/diff';
+import { baseName } from '../ui/format';
+
+const key = 'hecate.diff';
+
+export function Changes({ store }: { store: RunStore }) {
+  const run = store.run.value!;
+  const at = `/tasks/${run.task_id}/runs/${run.id}`;
+  const [patches, setPatches] = useState<Patch[]>();
+  const [failed, setFailed] = useState('');
+  const [side, setSide] = useState(localStorage.getItem(key) === 'side');
+  const known = (store.picture.value?.artifacts ?? []).filter((a) => a.kind === 'patch').map((a) => a.id + a.status).join();
+  const load = () => get<Patch[]>(at + '/patches').then((p) => setPatches(p.reverse()), (e) => setFailed(inOneSentence(e)));
+  useEffect(() => void load(), [at, known]);
+  if (failed) return <Problem>{failed}</Problem>;
+  if (!patches) return <Loading what="changes" />;
+  if (patches.length === 0) return <Empty title="No changes">What file tools write, or propose to write, is here. What commands change is not.</Empty>;
+  const turn = (wanted: boolean) => {
+    localStorage.setItem(key, wanted ? 'side' : 'unified');
+    setSide(wanted);
+  };
+  const still = hasEnded(run) || run.status === 'awaiting_approval';
+  return (
+    <>
+      <div class="bar">
+        <ul class="file-list" aria-label="Changed files">
+          {patches.map((p) => <li key={p.artifact.id}><a href={`#${p.artifact.id}`}>{baseName(p.path)}</a></li>)}
+        </ul>
+        <div class="filters wide-only" role="group" aria-label="Show changes">
+          <button type="button" class="filter" aria-pressed={!side} onClick={() => turn(false)}>Unified</button>
+          <button type="button" class="filter" aria-pressed={side} onClick={() => turn(true)}>Side by side</button>
+        </div>
+      </div>
+      {patches.map((p) => <PatchView key={p.artifact.id} patch={p} at={at} side={side} still={still} root={run.workspace_path ?? ''} changed={load} />)}
+    </>
+  );
+}
+
+interface Props {
+  patch: Patch;
+  at: string;
+  side: boolean;
+  /** still is whether nothing is at work in the workspace. */
+  still: boolean;
+  root: string;
+  changed: () => void;
+}
+
+function PatchView({ patch: p, at, side, still, root, changed }: Props) {
+  const path = (p.path ?? '').startsWith(root + '/') ? p.path!.slice(root.length + 1) : (p.path ?? '');
+  const { before, after } = textsOf(p.diff);
+  const change = (what: 'apply' | 'revert', done: string) =>
+    attempt(async () => {
+      await operate(at, p.artifact.id, what);
+      say(done);
+    }).then(changed);
+  return (
+    <section class="patch" id={p.artifact.id} data-item tabIndex={-1} aria-label={path}>
+      <header class="patch-head">
+        <code class="patch-path" title={p.path}>{path}</code>
+        {!p.before_existed && <span class="chip">new file</span>}
+        <Status of={p.status} />
+        <span class="grow" />
+        {p.status === 'proposed' && <Button kind="primary" disabled={!still} act={() => change('apply', `${path} is written.`)}>Apply</Button>}
+        {p.status === 'applied' && <Button kind="quiet" disabled={!still} act={() => change('revert', `${path} is as it was.`)}>Revert</Button>}
+      </header>
+      <Diff before={before} after={after} language={languageOf(p.path)} label={`Change of ${path}`} side={side} />
+    </section>
+  );
+}
+
+/** operate has a worker apply a patch or take it back, and returns when that is done. */
+async function operate(at: string, patch: string, what: 'apply' | 'revert'): Promise<void> {
+  const answer = await ask<Patch | OperationItem>('POST', `${at}/patches/${patch}/${what}`);
+  if (answer.status !== 202) return;
+  say('It takes longer than usual; waiting.');
+  const id = (answer.data as OperationItem).id;
+  for (;;) {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    const o = await get<OperationItem>(`${at}/operations/${id}`);
+    if (o.status === 'done') return;
+    if (o.status === 'refused') throw new Error(o.error?.message ?? 'The worker refused.');
+    if (o.status === 'unknown') throw new Error('Its worker vanished in the midst: look at the file before you try again.');
+  }
+}

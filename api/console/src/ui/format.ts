@@ -1,0 +1,54 @@
+// Values as people read them.
+
+export function money(microUSD: number | undefined): string {
+  const usd = (microUSD ?? 0) / 1e6;
+  if (usd === 0) return '$0';
+  return '$' + usd.toFixed(Math.abs(usd) < 0.1 ? 4 : 2);
+}
+
+export function count(n: number | undefined): string {
+  return (n ?? 0).toLocaleString('en-US');
+}
+
+/** many says how many of a thing there are. */
+export function many(n: number, one: string, more = one + 's'): string {
+  return `${count(n)} ${n === 1 ? one : more}`;
+}
+
+export function size(bytes: number | undefined): string {
+  const b = bytes ?? 0;
+  if (b < 1024) return many(b, 'byte');
+  if (b < 1 << 20) return `${(b / 1024).toFixed(1)} KB`;
+  return `${(b / (1 << 20)).toFixed(1)} MB`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 3_600_000) return `${Math.floor(ms / 60_000)} min ${Math.floor((ms % 60_000) / 1000)} s`;
+  return `${Math.floor(ms / 3_600_000)} h ${Math.floor((ms % 3_600_000) / 60_000)} min`;
+}
+
+/** between is the time from one moment to another, or to now. */
+export function between(from: string | undefined, to: string | undefined): number {
+  return from ? (to ? Date.parse(to) : Date.now()) - Date.parse(from) : 0;
+}
+
+const words: Record<string, string> = {
+  not_started: 'not started', awaiting_approval: 'waits for you', in_place: 'in place', agent_loop: 'agent',
+};
+
+/** word is a value of the API without its underscores. */
+export function word(value: string | undefined): string {
+  return words[value ?? ''] ?? (value ?? '').replaceAll('_', ' ');
+}
+
+/** short is an id as far as people tell ids apart. */
+export function short(id: string): string {
+  const at = id.indexOf('_');
+  return at < 0 ? id.slice(0, 12) : id.slice(0, at + 7);
+}
+
+export function baseName(path: string | undefined): string {
+  return (path ?? '').split('/').pop() ?? '';
+}
