@@ -67,6 +67,17 @@ func (s *State) applyCallAnswer(g *Grant, asked *ApprovalRequested, c CallAnswer
 	}
 }
 
+// remembered folds what became of a grant that was to be written into the project's
+// file. Once it stands there the file alone says whether it holds, so that whoever takes
+// it out takes it from this run as well; otherwise it holds for the session.
+func (s *State) remembered(p PermissionChanged) {
+	is := func(g SessionGrant) bool { return g.ID == p.GrantID }
+	s.Unsaved = slices.DeleteFunc(s.Unsaved, is)
+	if p.Saved && p.GrantID != "" {
+		s.Session = slices.DeleteFunc(s.Session, is)
+	}
+}
+
 func (s *State) revoke(id string) {
 	is := func(g SessionGrant) bool { return g.ID == id }
 	s.Session, s.Unsaved = slices.DeleteFunc(s.Session, is), slices.DeleteFunc(s.Unsaved, is)

@@ -1,8 +1,6 @@
 package run
 
 import (
-	"slices"
-
 	"hecate/domain/event"
 )
 
@@ -47,7 +45,7 @@ func (s *State) applyLoop(e event.Event) {
 	case OutcomeStated:
 		s.applyStated(p)
 	case PermissionChanged:
-		s.Unsaved = slices.DeleteFunc(s.Unsaved, func(g SessionGrant) bool { return g.ID == p.GrantID })
+		s.remembered(p)
 	case ProgressCheckStarted:
 		s.Checking = &p
 	case ProgressCheckCompleted:

@@ -133,6 +133,26 @@ func TestProjectGrants(t *testing.T) {
 	contains(t, "an edited pattern", read(t, projectFile(dir)), "exec(touch) args(3)")
 }
 
+// An entry that is taken out is taken from every run, also from the one that it was given
+// in: the next call of the same answer asks.
+func TestProjectGrantsAreTakenFromRunsUnderWay(t *testing.T) {
+	t.Parallel()
+	s, dir := gated(t), t.TempDir()
+	wait := program("c2", "sh", "-c", "until [ -e go ]; do sleep 0.02; done")
+	r, _ := s.governed(t, dir, args{"allow_tools": []string{"exec(sh) args(*)"}},
+		asks(program("c1", "touch", "1")), asks(wait, program("c3", "touch", "3")), says("done"))
+	r.question(t)
+	r.say(t, remembering("c1", "project")).ok(t)
+	eventually(t, "it waits", func() bool { return r.intents(t) == "c1 c2" })
+	in := part(t, s.get(t, api+"/permissions?dir="+dir+"&task_id="+r.task).list("entries"), 0, 1)[0]
+	s.post(t, api+"/permissions/revoke", args{"dir": dir, "id": in.str("id")})
+	write(t, filepath.Join(dir, "go"), "")
+	equal(t, "the next call", about(t, r.question(t), "c3").str("ruling", "decision"), "ask")
+	r.say(t, no).ok(t)
+	r.becomes(t, "completed")
+	equal(t, "dispatched", r.intents(t), "c1 c2")
+}
+
 // A grant that cannot be written holds for the session, and everybody is told.
 func TestGrantsThatCannotBeSaved(t *testing.T) {
 	t.Parallel()
