@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -124,7 +125,7 @@ func decode(raw []byte, v any) error {
 	var wrongType *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &wrongType):
-		return invalid("member %q cannot be a JSON %s", wrongType.Field, wrongType.Value)
+		return invalid("member %q cannot be a JSON %s", member(wrongType.Field), wrongType.Value)
 	case err != nil:
 		return invalid("request body must be valid JSON")
 	}
@@ -132,6 +133,13 @@ func decode(raw []byte, v any) error {
 		return invalid("request body must be a single JSON object")
 	}
 	return nil
+}
+
+// member is the path of a member without the Go types whose members stand in it as if
+// they were its own: only those have capital letters.
+func member(path string) string {
+	parts := slices.DeleteFunc(strings.Split(path, "."), func(part string) bool { return strings.ToLower(part) != part })
+	return strings.Join(parts, ".")
 }
 
 // remarkMax bounds what people add in passing: a reason or a note, in bytes.

@@ -172,6 +172,9 @@ func TestWorkPoliciesThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %d %s", name, a.status, a.body)
 		}
 	}
+	odd := s.ask(t, "POST", api+"/agent-presets", args{"name": "x", "skill_ids": "one"})
+	odd.refused(t, 400, "invalid_request")
+	contains(t, "the member", string(odd.body), `member \"skill_ids\" cannot be`)
 	s.ask(t, "POST", api+"/tasks", agent(c, under("safe_external_review"))).refused(t, 400, "invalid_request")
 	s.ask(t, "POST", api+"/tasks", agent(c, under("nobody"))).refused(t, 400, "invalid_request")
 	s.ask(t, "POST", api+"/tasks", sh("true", under("planning"))).refused(t, 400, "invalid_request")
