@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hecate/domain/permission"
 	"hecate/tools"
 	"hecate/tools/gitrepo"
 )
@@ -17,6 +18,7 @@ var gitStatus = tools.New(tools.Spec[gitStatusIn]{
 	Name:    "git_status",
 	Summary: "Show the branch and the changed and untracked files of the workspace's git repository.",
 	Line:    func(gitStatusIn) (string, bool) { return "git_status", true },
+	Facts:   func(at tools.Place, _ gitStatusIn) permission.Facts { return at.Paths(".") },
 	Handle:  runGitStatus,
 })
 

@@ -36,7 +36,7 @@ func scenes() map[string]scene {
 			does(args{"program": " "}),
 			does(args{"program": []string{"ls"}}),
 			{args: args{"program": "touch", "args": []string{"f"}}, with: func(e *tools.Env) { e.ReadOnly = true }},
-			{args: args{"program": "seq", "args": []string{"1000"}}, with: func(e *tools.Env) { e.Settings.OutputMaxBytes = 20 }},
+			{args: args{"program": "seq", "args": []string{"1000"}}, with: func(e *tools.Env) { e.ReadOnly, e.Settings.OutputMaxBytes = false, 20 }},
 			{args: args{"program": "sleep", "args": []string{"300"}}, with: func(e *tools.Env) { e.Timeout = 30 * time.Millisecond }},
 		}},
 		"shell_exec": {set: project, calls: shellCalls()},
@@ -242,7 +242,7 @@ func shellCalls() []attempt {
 		does(args{"command": ""}),
 		does(args{"command": 1}),
 		{args: args{"command": "touch f"}, with: func(e *tools.Env) { e.ReadOnly = true }},
-		{args: args{"command": "curl http://127.0.0.1/"}, with: func(e *tools.Env) { e.Network = true }},
+		{args: args{"command": "curl http://127.0.0.1/"}, with: func(e *tools.Env) { e.ReadOnly, e.Network = false, true }},
 		{args: args{"command": "curl https://other.example/"}, with: func(e *tools.Env) { e.Settings.ShellAllowedHosts = []string{"docs.example"} }},
 		{args: args{"command": "seq 1000"}, with: func(e *tools.Env) { e.Settings.OutputMaxBytes = 20 }},
 		{args: args{"command": "sleep 300"}, with: func(e *tools.Env) { e.Timeout = 30 * time.Millisecond }},
@@ -257,8 +257,8 @@ func gitCalls() []attempt {
 		does(args{"command": "fetch origin"}),
 		does(args{"command": ""}),
 		{args: args{"command": "add -A"}, with: func(e *tools.Env) { e.ReadOnly = true }},
-		{args: args{"command": "ls-remote https://10.0.0.1/x.git"}, with: func(e *tools.Env) { e.Network = true }},
-		{args: args{"command": "--version >/dev/null; sleep 300"}, with: func(e *tools.Env) { e.ReadOnly, e.Timeout = false, 200*time.Millisecond }},
+		{args: args{"command": "ls-remote https://10.0.0.1/x.git"}, with: func(e *tools.Env) { e.ReadOnly, e.Network = false, true }},
+		{args: args{"command": "--version >/dev/null; sleep 300"}, with: func(e *tools.Env) { e.Timeout = 200 * time.Millisecond }},
 	}
 }
 
@@ -307,7 +307,7 @@ func repository(t *testing.T, w *tooltest.Workspace) map[string]string {
 }
 
 // runGit runs git as the same author at the same time.
-func runGit(t *testing.T, dir string, line ...string) {
+func runGit(t testing.TB, dir string, line ...string) {
 	t.Helper()
 	cmd := exec.Command("git", line...)
 	cmd.Dir = dir

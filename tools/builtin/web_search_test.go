@@ -255,9 +255,9 @@ func TestWebSearchConforms(t *testing.T) {
 	for _, provider := range builtin.SearchProviders() {
 		s.answer = answers[provider]
 		t.Run(provider, func(t *testing.T) {
-			tooltest.Conformance(t, tooltest.Case{Tool: s.tool(provider), Args: args{
-				"query": "x", "count": 1, "offset": 1, "freshness": "pd", "country": "DE", "search_lang": "de", "safe_search": "off",
-			}})
+			c := cases["web_search"]
+			c.Tool = s.tool(provider)
+			tooltest.Conformance(t, c)
 		})
 	}
 }
