@@ -5,7 +5,7 @@ import { inbox, inboxFailed, type Waiting } from '../state/inbox';
 import { notifications, turnNotifications } from '../state/notify';
 import { runPath } from '../state/router';
 import { Button, Empty, Loading, Problem, Status, Time } from '../ui/basics';
-import { baseName, many } from '../ui/format';
+import { baseName, many, nameOf } from '../ui/format';
 import { Icon } from '../ui/icon';
 import { TaskFacts } from '../run/task-facts';
 
@@ -29,7 +29,7 @@ export function Approvals() {
             {all.map((w) => (
               <li key={w.approval.id}>
                 <button type="button" class="inbox-item" data-item aria-current={w === at} onClick={() => (chosen.value = w.approval.id)} onFocus={() => (chosen.value = w.approval.id)}>
-                  <strong>{w.task.title}</strong>
+                  <strong>{nameOf(w.task)}</strong>
                   <span class="muted">{w.approval.calls?.length ? w.approval.calls.map((c) => c.tool_name).join(', ') : w.approval.reason}</span>
                   <span class="muted"><Time at={w.approval.created_at} /> {baseName(w.task.working_directory)}</span>
                 </button>
@@ -47,7 +47,7 @@ function Detail({ waiting: { task, approval } }: { waiting: Waiting }) {
   return (
     <div class="inbox-detail">
       <p class="inbox-of">
-        <Status of="waiting">{many(1, 'approval')}</Status> of <a href={runPath(approval.task_id, approval.run_id)}>{task.title}</a>
+        <Status of="waiting">{many(1, 'approval')}</Status> of <a href={runPath(approval.task_id, approval.run_id)}>{nameOf(task)}</a>
       </p>
       {!approval.calls?.length && <div class="card"><TaskFacts task={task} /></div>}
       <ApprovalPanel approval={approval} keys />

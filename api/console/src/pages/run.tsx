@@ -10,7 +10,7 @@ import { TaskFacts } from '../run/task-facts';
 import { navigate, runPath } from '../state/router';
 import { openRun, type RunStore } from '../state/run';
 import { Facts, Loading, Problem, Status, Time } from '../ui/basics';
-import { word } from '../ui/format';
+import { nameOf, word } from '../ui/format';
 import { useKeys } from '../ui/keys';
 
 const tabs = ['timeline', 'conversation', 'changes'] as const;
@@ -61,7 +61,7 @@ function Head({ store }: { store: RunStore }) {
       <nav class="crumbs" aria-label="Where you are"><a href="/tasks">Tasks</a></nav>
       <div class="page-head">
         <div class="run-title">
-          <h1>{task?.title ?? '…'}</h1>
+          <h1>{task ? nameOf(task) : '…'}</h1>
           <p class="run-state" aria-live="polite">
             <Status of={run.status} /> <span class="muted">run {run.number}</span>
             {run.last_error && run.status !== 'completed' && <span class="error-text">{run.last_error}</span>}

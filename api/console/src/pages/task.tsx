@@ -5,6 +5,7 @@ import type { Run, Task } from '../api/types.gen';
 import { attempt } from '../state/notices';
 import { navigate, runPath } from '../state/router';
 import { Button, Loading, Problem, Status } from '../ui/basics';
+import { nameOf } from '../ui/format';
 import { TaskFacts } from '../run/task-facts';
 
 export function TaskPage({ id }: { id: string }) {
@@ -24,7 +25,7 @@ export function TaskPage({ id }: { id: string }) {
       <nav class="crumbs" aria-label="Where you are"><a href="/tasks">Tasks</a></nav>
       <div class="page-head">
         <div>
-          <h1>{task.title}</h1>
+          <h1>{nameOf(task)}</h1>
           <Status of={task.status} />
         </div>
         <Button kind="primary" act={start}>Start</Button>

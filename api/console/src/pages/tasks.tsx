@@ -4,7 +4,7 @@ import type { Task } from '../api/types.gen';
 import { navigate, query, runPath, taskPath } from '../state/router';
 import { loadTasks, page, tasks, tasksFailed } from '../state/tasks';
 import { Button, Empty, Lasting, Loading, Problem, Status, Time } from '../ui/basics';
-import { baseName, many, word } from '../ui/format';
+import { baseName, many, nameOf, word } from '../ui/format';
 import { Icon } from '../ui/icon';
 import { WindowList } from '../ui/window';
 
@@ -30,7 +30,7 @@ const filter = computed<Filter>(() => {
 const shown = computed(() => {
   const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
   const found = (tasks.value ?? []).filter((t) => {
-    const text = `${t.title} ${t.prompt} ${t.id} ${t.working_directory ?? ''} ${t.latest_model ?? ''}`.toLowerCase();
+    const text = `${nameOf(t)} ${t.prompt} ${t.id} ${t.working_directory ?? ''} ${t.latest_model ?? ''}`.toLowerCase();
     return matches(t, filter.value) && words.every((w) => text.includes(w));
   });
   const rank = (t: Task) => (t.status === 'awaiting_approval' ? 0 : t.status === 'running' || t.status === 'queued' ? 1 : 2);
@@ -103,7 +103,7 @@ function Row({ t }: { t: Task }) {
     <a class={`task-row ${t.status}`} data-item href={t.latest_run_id ? runPath(t.id, t.latest_run_id) : taskPath(t.id)}>
       <Status of={t.status} />
       <span class="task-title">
-        <strong>{t.title}</strong>
+        <strong>{nameOf(t)}</strong>
         {t.last_error && t.status === 'failed' && <span class="task-error">{t.last_error}</span>}
       </span>
       <span class="task-meta">

@@ -52,7 +52,7 @@ const names: Record<string, string> = { system: 'Instructions', user: 'You', ass
 function MessageView({ entry: { message: m, call }, again }: { entry: Entry; again: (() => unknown) | undefined }) {
   const folded = m.role === 'tool' || m.role === 'system';
   return (
-    <article class={`message ${m.role} ${m.tool_error ? 'bad' : ''}`} data-item tabIndex={-1} aria-label={names[m.role] ?? m.role}>
+    <article class={`message from-${m.role} ${m.tool_error ? 'bad' : ''}`} data-item tabIndex={-1} aria-label={names[m.role] ?? m.role}>
       <header>
         <strong>{names[m.role] ?? m.role}</strong>
         {m.tool_call_id && <span class="muted">to {m.tool_call_id}{m.tool_error ? ', failed' : ''}</span>}

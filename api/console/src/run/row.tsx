@@ -16,7 +16,7 @@ export const RowView = memo(function RowView({ row }: { row: Row }) {
   const took = s?.started_at && s.finished_at ? duration(between(s.started_at, s.finished_at)) : '';
   const failed = tone(status) === 'bad';
   return (
-    <article class={`row ${a.type} ${tone(status)}`}>
+    <article class={`row row-${a.type} ${tone(status)}`}>
       <button type="button" class="row-head" data-item aria-expanded={open} onClick={() => setOpen(!open)}>
         <span class="row-time"><Time at={a.occurred_at} exact /></span>
         <span class={`row-mark ${tone(status)}`} aria-hidden="true" />

@@ -27,8 +27,8 @@ export function Status({ of, children }: { of: string | undefined; children?: Co
   );
 }
 
-const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit' });
-const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 
 /** Time shows a moment as the clock on the wall does, and in UTC to those who point at it. */
 export function Time({ at, exact }: { at: string | undefined; exact?: boolean }) {

@@ -1,4 +1,11 @@
 // Values as people read them.
+import type { Task } from '../api/types.gen';
+
+/** nameOf is what a task is called: by its command, if nobody gave it a title. */
+export function nameOf(t: Task): string {
+  const command = t.shell_command || (t.git_command && `git ${t.git_command}`) || t.file_path;
+  return t.title === 'New task' && command ? command : t.title;
+}
 
 export function money(microUSD: number | undefined): string {
   const usd = (microUSD ?? 0) / 1e6;
