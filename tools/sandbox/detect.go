@@ -67,9 +67,9 @@ func (w Wrapper) try(program string, network bool) error {
 // namespaceHint names the setting of the kernel that forbids namespaces, if it can be seen.
 func namespaceHint() string {
 	for file, forbids := range map[string]string{
-		"/proc/sys/kernel/unprivileged_userns_clone":              "0",
+		"/proc/sys/kernel/unprivileged_userns_clone":             "0",
 		"/proc/sys/kernel/apparmor_restrict_unprivileged_userns": "1",
-		"/proc/sys/user/max_user_namespaces":                      "0",
+		"/proc/sys/user/max_user_namespaces":                     "0",
 	} {
 		if b, err := os.ReadFile(file); err == nil && strings.TrimSpace(string(b)) == forbids {
 			return fmt.Sprintf(" (%s is %s)", file, forbids)

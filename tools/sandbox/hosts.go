@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/net/idna"
+
 	"hecate/domain/permission/host"
 )
 
@@ -56,7 +58,22 @@ func (p Policy) checkURL(raw string) error {
 	return nil
 }
 
-func normalHost(h string) string { return strings.ToLower(strings.TrimSuffix(h, ".")) }
+// normalHost is a host as programs look it up: they take many characters for a digit, a
+// letter or a dot. One that cannot be read so stays as it is.
+func normalHost(h string) string {
+	if i := strings.IndexFunc(h, func(r rune) bool { return r >= 0x80 }); i >= 0 {
+		if ascii, err := lookup.ToASCII(h); err == nil {
+			h = ascii
+		}
+	}
+	return strings.ToLower(strings.TrimSuffix(h, "."))
+}
+
+var lookup = idna.New(idna.MapForLookup(), idna.Transitional(false))
+
+// metadataNames are those of the services that clouds have for their machines, which give
+// credentials to whoever asks. They lead to link-local addresses.
+var metadataNames = []string{"metadata", "metadata.google.internal", "metadata.goog", "instance-data", "instance-data.ec2.internal"}
 
 // checkAddress returns a *Denied if host is an address, or the name of one, that
 // is not out on the public network. Names are not looked up: what they resolve to
@@ -66,10 +83,15 @@ func (p Policy) checkAddress(name string) error {
 		return nil
 	}
 	what := ""
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
-		what = "loopback"
-	} else if addr, ok := address(name); ok {
+	switch addr, ok := address(name); {
+	case ok:
 		what = host.Special(addr)
+	case name == "localhost", strings.HasSuffix(name, ".localhost"):
+		what = "loopback"
+	case slices.Contains(metadataNames, name):
+		what = "a metadata service"
+	case strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 }) >= 0:
+		what = "no name that can be looked up"
 	}
 	if what == "" {
 		return nil
