@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"hecate/api/apitest"
+	"hecate/api/auth"
+	v1 "hecate/api/v1"
 )
 
 const presetsPath = base + "/agent-presets"
@@ -250,4 +252,22 @@ func TestBadTasksOfPresets(t *testing.T) {
 	s.X.LevelsForbidden = true
 	refused(t, s.Do(t, "POST", base+"/tasks", object{"prompt": "go", "execution_kind": "agent_loop", "permission_posture": "levels"}),
 		http.StatusForbidden, "forbidden", "HECATE_TASK_LEVELS_POSTURE")
+}
+
+// An agent's command that reaches the server cannot loosen the policy that the next task is
+// made from: neither by changing it, nor by putting another one in its place.
+func TestChangesOfPresetsNeedProof(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{Operators: holders{janes: "jane"}, Proof: v1.ProofAuto})
+	got(t, s.Do(t, "POST", presetsPath, object{"id": "mine", "name": "Mine", "approval_policy": "require"}), http.StatusCreated, "agent_preset")
+	mine := presetsPath + "/mine"
+	refused(t, s.Do(t, "PATCH", mine, object{"approval_policy": "allow"}), http.StatusForbidden, "forbidden", auth.OperatorHeader)
+	refused(t, s.Do(t, "DELETE", mine, nil), http.StatusForbidden, "forbidden", auth.OperatorHeader)
+	refused(t, s.Do(t, "POST", presetsPath, object{"id": "mine", "name": "Mine"}), http.StatusConflict, "conflict", "mine")
+	if p := got(t, s.Do(t, "GET", mine, nil), http.StatusOK, "agent_preset"); p["approval_policy"] != "require" {
+		t.Errorf("it says %v", p)
+	}
+	got(t, s.Do(t, "PATCH", mine, object{"approval_policy": "allow"}, auth.OperatorHeader, janes), http.StatusOK, "agent_preset")
+	if a := s.Do(t, "DELETE", mine, nil, auth.OperatorHeader, janes); a.Status != http.StatusNoContent {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
 }

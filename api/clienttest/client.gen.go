@@ -4031,7 +4031,7 @@ type ClientInterface interface {
 
 	// DeleteAgentPreset Delete a work policy
 	//
-	// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+	// Tasks that were made from it stay as they are. A built-in one cannot be deleted. It may need a verified operator (403), as answers to approvals do.
 	//
 	// Corresponds with DELETE /hecate/v1/agent-presets/{preset_id} (the `DeleteAgentPreset` operationId).
 	DeleteAgentPreset(ctx context.Context, presetId string, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4045,7 +4045,7 @@ type ClientInterface interface {
 
 	// UpdateAgentPresetWithBody Change a work policy
 	//
-	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -4054,7 +4054,7 @@ type ClientInterface interface {
 
 	// UpdateAgentPreset Change a work policy
 	//
-	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -4616,7 +4616,7 @@ func (c *Client) CreateAgentPreset(ctx context.Context, params *CreateAgentPrese
 
 // DeleteAgentPreset Delete a work policy
 //
-// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+// Tasks that were made from it stay as they are. A built-in one cannot be deleted. It may need a verified operator (403), as answers to approvals do.
 //
 // Corresponds with DELETE /hecate/v1/agent-presets/{preset_id} (the `DeleteAgentPreset` operationId).
 func (c *Client) DeleteAgentPreset(ctx context.Context, presetId string, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -4650,7 +4650,7 @@ func (c *Client) GetAgentPreset(ctx context.Context, presetId string, params *Ge
 
 // UpdateAgentPresetWithBody Change a work policy
 //
-// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 //
 // Takes any type of body and a specified content type.
 //
@@ -4669,7 +4669,7 @@ func (c *Client) UpdateAgentPresetWithBody(ctx context.Context, presetId string,
 
 // UpdateAgentPreset Change a work policy
 //
-// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -9642,7 +9642,7 @@ type ClientWithResponsesInterface interface {
 
 	// DeleteAgentPresetWithResponse Delete a work policy
 	//
-	// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+	// Tasks that were made from it stay as they are. A built-in one cannot be deleted. It may need a verified operator (403), as answers to approvals do.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -9660,7 +9660,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateAgentPresetWithBodyWithResponse Change a work policy
 	//
-	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -9669,7 +9669,7 @@ type ClientWithResponsesInterface interface {
 
 	// UpdateAgentPresetWithResponse Change a work policy
 	//
-	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+	// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -15008,7 +15008,7 @@ func (c *ClientWithResponses) CreateAgentPresetWithResponse(ctx context.Context,
 
 // DeleteAgentPresetWithResponse Delete a work policy
 //
-// Tasks that were made from it stay as they are. A built-in one cannot be deleted.
+// Tasks that were made from it stay as they are. A built-in one cannot be deleted. It may need a verified operator (403), as answers to approvals do.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -15038,7 +15038,7 @@ func (c *ClientWithResponses) GetAgentPresetWithResponse(ctx context.Context, pr
 
 // UpdateAgentPresetWithBodyWithResponse Change a work policy
 //
-// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -15053,7 +15053,7 @@ func (c *ClientWithResponses) UpdateAgentPresetWithBodyWithResponse(ctx context.
 
 // UpdateAgentPresetWithResponse Change a work policy
 //
-// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.
+// Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. It may need a verified operator (403), as answers to approvals do.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

@@ -84,7 +84,8 @@ func (a *API) registerPresets() {
 		id: "updateAgentPreset", method: http.MethodPatch, path: Base + "/agent-presets/{preset_id}", tag: "Work policies",
 		summary: "Change a work policy",
 		description: "Only what is sent changes. Turning off what a browser grant needs takes the grant and its origins away. " +
-			"Tasks that were made from the policy keep what it said then. A built-in one cannot be changed.",
+			"Tasks that were made from the policy keep what it said then. A built-in one cannot be changed. " +
+			"It may need a verified operator (403), as answers to approvals do.",
 		fails: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusConflict},
 		body:  reflect.TypeFor[presetChange](), bodyExample: map[string]any{"writes_allowed": false},
 		example: map[string]any{"object": "agent_preset", "data": examplePreset},
@@ -92,7 +93,7 @@ func (a *API) registerPresets() {
 	register(a, spec{
 		id: "deleteAgentPreset", method: http.MethodDelete, path: Base + "/agent-presets/{preset_id}", tag: "Work policies", status: http.StatusNoContent,
 		summary:     "Delete a work policy",
-		description: "Tasks that were made from it stay as they are. A built-in one cannot be deleted.",
+		description: "Tasks that were made from it stay as they are. A built-in one cannot be deleted. It may need a verified operator (403), as answers to approvals do.",
 		fails:       []int{http.StatusNotFound, http.StatusConflict},
 	}, a.deletePreset)
 }
@@ -115,11 +116,17 @@ func (a *API) createPreset(ctx context.Context, in *createPresetInput) (*answer[
 }
 
 func (a *API) updatePreset(ctx context.Context, in *updatePresetInput) (*answer[projections.Preset], error) {
+	if err := a.mustDecide(ctx, false); err != nil { // tasks that are made from it may be allowed more than before
+		return nil, err
+	}
 	r, err := a.Commands.UpdatePreset(ctx, request.From(ctx).Meta(), in.PresetID, preset.Change(in.Payload.Value))
 	return a.changedPreset(ctx, r, err)
 }
 
 func (a *API) deletePreset(ctx context.Context, in *PresetPath) (*Placed, error) {
+	if err := a.mustDecide(ctx, false); err != nil { // another one may take its id
+		return nil, err
+	}
 	r, err := a.Commands.DeletePreset(ctx, request.From(ctx).Meta(), in.PresetID)
 	if err != nil {
 		return nil, err
