@@ -270,6 +270,7 @@ type FilePatch struct {
 	BytesWritten   int64      `json:"bytes_written"`
 	DiffBytes      int64      `json:"diff_bytes"`
 	BeforeExisted  bool       `json:"before_existed"`
+	BeforeMode     int64      `json:"before_mode,omitempty"` // permissions of a file that is deleted, as in 0o755; whoever puts it back needs them
 	Diff           event.Text `json:"diff"`
 	FileArtifactID string     `json:"file_artifact_id,omitempty"` // for direct writes: the artifact that holds Content
 	Content        event.Text `json:"content,omitzero"`           // for direct writes: the text written

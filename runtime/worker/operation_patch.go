@@ -3,6 +3,7 @@ package worker
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path"
 
@@ -90,7 +91,7 @@ func (j *job) write(ctx context.Context, root *os.Root, found rootfs.File, to fi
 			return process.ErrLeaseOver
 		}
 		return nil
-	}, rootfs.Change{From: found, Data: []byte(to.Content), Delete: !to.Exists})
+	}, rootfs.Change{From: found, Data: []byte(to.Content), Delete: !to.Exists, Mode: fs.FileMode(j.patch.Fact.BeforeMode)})
 	if err == nil || ctx.Err() != nil || errors.Is(err, process.ErrLeaseOver) {
 		return err
 	}

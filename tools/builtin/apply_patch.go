@@ -177,6 +177,9 @@ func patched(env *tools.Env, propose bool, sections []textedit.Section, changes 
 			after = filepatch.File{}
 		}
 		f := fact(env, sections[i].Op, status, c.From, after)
+		if c.Delete {
+			f.BeforeMode = int64(c.From.Perm())
+		}
 		if !propose {
 			f.BytesWritten = int64(len(after.Content))
 		}

@@ -16,6 +16,8 @@ type Change struct {
 	From   File // as Load returned it
 	Data   []byte
 	Delete bool // take the file away; Data is not used
+	// Mode are the permissions of a file that was not there; 0: 0644 less the umask.
+	Mode fs.FileMode
 }
 
 // errChanged is said when somebody else has changed a file in the meantime.
@@ -71,7 +73,7 @@ func (t *transaction) stage(may func() error, changes []Change) error {
 		s := staged{Change: c, base: path.Base(c.From.Path)}
 		var err error
 		if s.dir, err = t.dir(path.Dir(c.From.Path)); err == nil && !c.Delete {
-			s.temp, err = writeTemp(s.dir, c.Data, c.From.info)
+			s.temp, err = writeTemp(s.dir, c.Data, c.From.info, c.Mode.Perm())
 		}
 		if err != nil {
 			return &fileError{c.From.Path, err}
@@ -166,7 +168,7 @@ func (s *staged) restore() error {
 	case !s.From.Exists:
 		return s.dir.Remove(s.base)
 	}
-	temp, err := writeTemp(s.dir, s.From.Data, s.From.info)
+	temp, err := writeTemp(s.dir, s.From.Data, s.From.info, 0)
 	if err != nil {
 		return err
 	}
@@ -188,8 +190,8 @@ var temps atomic.Int64
 const tempTries = 1000
 
 // writeTemp writes data to a new file in dir, with the owner and permissions of
-// like, which may be nil.
-func writeTemp(dir *os.Root, data []byte, like fs.FileInfo) (name string, err error) {
+// like or, if that is nil, with permissions perm, if that is not 0.
+func writeTemp(dir *os.Root, data []byte, like fs.FileInfo, perm fs.FileMode) (name string, err error) {
 	var f *os.File
 	for range tempTries {
 		name = fmt.Sprintf(".hecate-%d-%d.tmp", os.Getpid(), temps.Add(1))
@@ -201,20 +203,23 @@ func writeTemp(dir *os.Root, data []byte, like fs.FileInfo) (name string, err er
 	if err != nil {
 		return "", err
 	}
-	if err = errors.Join(fill(f, data, like), f.Close()); err != nil {
+	if err = errors.Join(fill(f, data, like, perm), f.Close()); err != nil {
 		_ = dir.Remove(name)
 		return "", err
 	}
 	return name, nil
 }
 
-func fill(f *os.File, data []byte, like fs.FileInfo) error {
+func fill(f *os.File, data []byte, like fs.FileInfo, perm fs.FileMode) error {
 	if _, err := f.Write(data); err != nil {
 		return err
 	}
 	if like != nil {
 		keepOwner(f, like) // before the permissions: a change of owner can take some away
-		if err := f.Chmod(like.Mode().Perm()); err != nil {
+		perm = like.Mode().Perm()
+	}
+	if perm != 0 || like != nil {
+		if err := f.Chmod(perm); err != nil {
 			return err
 		}
 	}

@@ -81,6 +81,24 @@ func TestApplyChangesEverything(t *testing.T) {
 	}
 }
 
+// A file that was taken away comes back with the permissions that it had.
+func TestApplyGivesPermissions(t *testing.T) {
+	root, dir := workspace(t, nil)
+	for name, mode := range map[string]fs.FileMode{"run": 0o755, "key": 0o600, "plain": 0} {
+		if err := rootfs.Apply(t.Context(), root, nil, rootfs.Change{From: load(t, root, name), Data: []byte("x"), Mode: mode}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := "/key -rw------- x\n/plain -rw-r--r-- x\n/run -rwxr-xr-x x"; tree(t, dir) != want {
+		t.Errorf("%s", tree(t, dir))
+	}
+	for name, mode := range map[string]fs.FileMode{"run": 0o755, "none": 0} {
+		if got := load(t, root, name).Perm(); got != mode {
+			t.Errorf("%s has %o", name, got)
+		}
+	}
+}
+
 // Whatever stops one change, the others leave no trace.
 func TestApplyIsAllOrNothing(t *testing.T) {
 	for name, spoil := range map[string]func(dir string) error{

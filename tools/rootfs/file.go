@@ -78,6 +78,14 @@ func Load(root *os.Root, rel string, limit int64) (File, error) {
 	return File{Path: rel, Exists: true, Data: data, info: info}, nil
 }
 
+// Perm are the permissions of the file; 0 if there is none.
+func (f File) Perm() fs.FileMode {
+	if f.info == nil {
+		return 0
+	}
+	return f.info.Mode().Perm()
+}
+
 // unchanged reports whether info, which is nil for nothing, is still what was read.
 func (f File) unchanged(info fs.FileInfo) bool {
 	if f.info == nil || info == nil {
