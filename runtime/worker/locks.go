@@ -24,8 +24,12 @@ func (l locks) are(e run.Dispatch) bool {
 	return l.call != "" && l.call == e.Call.ID && slices.Equal(l.names, e.Locks)
 }
 
-// lockPause is how often a lock that is held by another run is tried.
-const lockPause = 100 * time.Millisecond
+// lockPause is how often a lock that is held by another run is tried. After lockTries it
+// is looked whether the call still needs it, and may still be made.
+const (
+	lockPause = 100 * time.Millisecond
+	lockTries = 5
+)
 
 // lock takes what the call needs, all at once. While another run has some of it the
 // call waits, for everybody to see, and nothing is held. It is decided about anew
@@ -62,8 +66,8 @@ func (a *attempt) takeLocks(ctx context.Context, want locks) (held *eventstore.L
 	return nil, fmt.Errorf("take the execution locks of a call: %w", err)
 }
 
-// await tries until the locks are taken, the run is told to stop, or it turns out that
-// they cannot become free. Somebody else works meanwhile, and what the call has waited
+// await tries until the locks are taken, the run is told to stop, something else is to be
+// done with the call, or it turns out that they cannot become free. Somebody else works meanwhile, and what the call has waited
 // for is used once that one leaves the place: the run that has a lock may need it.
 func (a *attempt) await(ctx context.Context, e run.Dispatch, want locks, lock string) error {
 	waiting, stop := a.untilTold(ctx)
@@ -75,7 +79,10 @@ func (a *attempt) await(ctx context.Context, e run.Dispatch, want locks, lock st
 		takePlace(waiting)
 		w.untilAllowed(waiting)
 	}()
-	for {
+	for tries := 1; ; tries++ {
+		if tries%lockTries == 0 && !a.stillWants(e) {
+			return nil
+		}
 		if err := w.on(ctx, lock); err != nil {
 			return err
 		}
@@ -95,6 +102,13 @@ func (a *attempt) await(ctx context.Context, e run.Dispatch, want locks, lock st
 		}
 		lock = held.Name
 	}
+}
+
+// stillWants reports whether the call would be made by now if it had its locks: the files
+// may have changed.
+func (a *attempt) stillWants(e run.Dispatch) bool {
+	next, ok := run.Next(a.s, a.rules()).(run.Dispatch)
+	return ok && next.Call.ID == e.Call.ID && slices.Equal(next.Locks, e.Locks)
 }
 
 // unlock gives back what is held. What cannot be given back ends with the lease. One

@@ -87,6 +87,31 @@ func TestDenialsWhileACallWaitsForALock(t *testing.T) {
 	third.becomes(t, "completed") // the lock was given back
 }
 
+// The files count also while a call waits: it waits for no lock that is taken out of them,
+// and is refused at once by what is written into them.
+func TestFilesThatChangeWhileACallWaits(t *testing.T) {
+	t.Parallel()
+	s, dir := crowded(t), t.TempDir()
+	lock := func(name, pattern string) string {
+		return fmt.Sprintf("[[locks]]\nname = %q\npatterns = [\"exec(sh) args(-c *)\", %q]\n", name, pattern)
+	}
+	put(t, projectFile(dir), lock("one", "exec(touch) args(1)")+lock("two", "exec(touch) args(2)"))
+	holder, _ := s.governed(t, dir, args{"yes": true}, asks(program("c1", "sh", "-c", "until [ -e go ]; do sleep 0.02; done")), says("done"))
+	eventually(t, "it runs", func() bool { return holder.intents(t) == "c1" })
+	first, _ := s.governed(t, dir, args{"yes": true}, asks(program("c1", "touch", "1")), says("done"))
+	second, _ := s.governed(t, dir, args{"yes": true}, asks(program("c1", "touch", "2")), says("done"))
+	for _, r := range []run{first, second} {
+		eventually(t, "it waits", func() bool { return len(ofType(r.events(t), "tool.lock.waiting")) > 0 })
+	}
+	put(t, projectFile(dir), lock("two", "exec(touch) args(2)")+"[permissions]\ndeny = [\"exec(touch) args(2)\"]\n")
+	first.becomes(t, "completed")
+	second.becomes(t, "completed")
+	equal(t, "what needs no lock any more", first.intents(t), "c1")
+	equal(t, "what is denied", second.intents(t), "")
+	write(t, filepath.Join(dir, "go"), "")
+	holder.becomes(t, "completed")
+}
+
 // A lock is not held for ever by a node that is gone: its lease ends, and the lock with it.
 func TestLocksOfADeadNode(t *testing.T) {
 	t.Parallel()
