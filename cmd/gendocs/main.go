@@ -1,5 +1,6 @@
-// Command gendocs writes docs/reference from the declarations in domain, so that
-// the catalogue of events says what the code does. Run it with go generate ./...
+// Command gendocs writes docs/reference from the declarations in domain, and
+// docs/tools.md from the tools that are built in, so that both say what the code does.
+// Run it with go generate ./...
 package main
 
 //go:generate go run . -root ../..
@@ -26,15 +27,22 @@ func main() {
 }
 
 func write(root string) error {
-	page, err := eventsPage(root)
-	if err != nil {
-		return err
+	for file, page := range map[string]func(root string) ([]byte, error){
+		"reference/events.md": eventsPage, "tools.md": toolsPage,
+	} {
+		text, err := page(root)
+		if err != nil {
+			return fmt.Errorf("write %s: %w", file, err)
+		}
+		path := filepath.Join(root, "docs", filepath.FromSlash(file))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, text, 0o644); err != nil {
+			return err
+		}
 	}
-	dir := filepath.Join(root, "docs", "reference")
-	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(dir, "events.md"), page, 0o644)
+	return nil
 }
 
 // eventsPage is the whole of events.md.
