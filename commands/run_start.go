@@ -137,9 +137,7 @@ func takeOver(created *run.Created, o opening) []event.Payload {
 	created.WorkspacePath, created.Reach = from.WorkspacePath, from.Reach
 	created.PriorPicoUSD, created.PriorHeldPicoUSD = from.PriorPicoUSD+from.SpentPicoUSD, from.HeldPicoUSD
 	created.Session = from.Session
-	if from.InFlight != nil { // ended in the midst of a call
-		created.PriorHeldPicoUSD += from.InFlight.Reserved
-	}
+	created.PriorHeldPicoUSD += from.Open() // it may have ended in the midst of a call
 	out := []event.Payload{run.ResumedFrom{
 		FromRunID: from.ID, Reason: o.source.Reason, FromSequence: o.source.Sequence, ModelCallIndex: o.source.ModelCallIndex,
 		PriorMicroUSD: run.MicroUSD(created.PriorPicoUSD),

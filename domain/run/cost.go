@@ -16,6 +16,15 @@ const ReasonCeiling = "cost_ceiling_exceeded"
 // runs has spent, and what it had reserved for calls whose cost nobody knows.
 func (s *State) Charged() int64 { return s.PriorPicoUSD + s.SpentPicoUSD + s.HeldPicoUSD }
 
+// Open is what is reserved for what goes on at the moment, in pico-USD. If the run ends
+// before it is known what that cost, it counts as spent.
+func (s *State) Open() int64 {
+	if s.InFlight != nil {
+		return s.InFlight.Reserved
+	}
+	return s.checkReserved()
+}
+
 // atCeiling reports whether the chain of runs has spent what the task allows.
 func (s *State) atCeiling() bool {
 	return s.BudgetMicroUSD > 0 && s.Charged() >= s.BudgetMicroUSD*picoPerMicro

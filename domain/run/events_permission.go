@@ -57,6 +57,9 @@ type ProgressCheckStarted struct {
 	Count          int                `json:"count"` // attempts; of a cycle, its length
 	Provider       string             `json:"provider,omitempty"`
 	Model          string             `json:"model,omitempty"`
+	// ReservedPicoUSD is the most that the check may cost, where that is kept free of the
+	// task's ceiling. It counts as spent if nobody learns what the check has cost.
+	ReservedPicoUSD int64 `json:"reserved_pico_usd,omitempty"`
 }
 
 // EventType names the event on the wire.

@@ -280,3 +280,37 @@ func TestCancellingAModelCall(t *testing.T) {
 		t.Errorf("%s, cost known %v, charged %d", s.Status, s.CostKnown, s.Charged())
 	}
 }
+
+// A check whose cost nobody learns counts for what was reserved for it, in its run and in
+// those that follow; one with a bill counts for that.
+func TestWhatACheckMayHaveCost(t *testing.T) {
+	started := run.ProgressCheckStarted{ToolCallID: "r", ReservedPicoUSD: 9}
+	for name, c := range map[string]struct {
+		ends    func(*run.State) []event.Payload
+		charged int64
+	}{
+		"a bill": {func(*run.State) []event.Payload {
+			return completed(run.ProgressCheckCompleted{Asked: true, CostPicoUSD: 2, CostKnown: true})
+		}, 2},
+		"no request":     {func(*run.State) []event.Payload { return completed(run.ProgressCheckCompleted{}) }, 0},
+		"a timeout":      {func(*run.State) []event.Payload { return completed(run.ProgressCheckCompleted{Asked: true}) }, 9},
+		"a lost worker":  {func(s *run.State) []event.Payload { return completed(s.AbandonedCheck(started, "gone")) }, 9},
+		"a cancel":       {func(s *run.State) []event.Payload { return run.Cancel(s, "enough") }, 9},
+		"no end, so far": {func(*run.State) []event.Payload { return nil }, 0},
+	} {
+		s, _ := reads(t, 2)
+		apply(s, started)
+		apply(s, c.ends(s)...)
+		if s.Charged() != c.charged {
+			t.Errorf("%s: charged %d", name, s.Charged())
+		}
+		if next := s.Charged() + s.Open(); next != max(c.charged, map[string]int64{"no end, so far": 9}[name]) {
+			t.Errorf("%s: a run that follows begins at %d", name, next)
+		}
+	}
+}
+
+func completed(p run.ProgressCheckCompleted) []event.Payload {
+	p.ToolCallID = "r"
+	return []event.Payload{p}
+}

@@ -22,11 +22,12 @@ func (s *State) repeated(p DispatchSettled) {
 
 // applyChecked folds what a check for progress brought, and what it cost.
 func (s *State) applyChecked(p ProgressCheckCompleted) {
-	s.Checking = nil
 	s.SpentPicoUSD += p.CostPicoUSD
 	if p.Asked && !p.CostKnown {
 		s.CostKnown = false
+		s.HeldPicoUSD += s.checkReserved()
 	}
+	s.Checking = nil
 	if s.Assessed == nil {
 		s.Assessed = map[string]repetition.Assessment{}
 	}
@@ -34,6 +35,14 @@ func (s *State) applyChecked(p ProgressCheckCompleted) {
 	if p.Assessment == repetition.Progress {
 		s.Repeats = s.Repeats.Progressed()
 	}
+}
+
+// checkReserved is what is reserved for a check without a result, in pico-USD.
+func (s *State) checkReserved() int64 {
+	if s.Checking == nil {
+		return 0
+	}
+	return s.Checking.ReservedPicoUSD
 }
 
 // finding is what the repetition guard sees in a call that is about to be made.

@@ -113,22 +113,23 @@ func hashFile(h *xxhash.Digest, root *os.Root, path string) {
 // checkTokens is the most that a check sends, in tokens, guessed high.
 const checkTokens = 16 << 10
 
-// cannotAfford says why a check may not be made where calls are reserved for; "" if it may.
-func (a *attempt) cannotAfford(route model.Route) string {
+// affordCheck is the most that a check may cost where calls are reserved for, and why it
+// may not be made; "" if it may.
+func (a *attempt) affordCheck(route model.Route) (pico int64, why string) {
 	if !a.Reserve || a.s.BudgetMicroUSD == 0 {
-		return ""
+		return 0, ""
 	}
-	known, pico := false, int64(0)
+	known := false
 	if a.Prices != nil {
 		pico, known = a.Prices.Estimate(route, checkTokens, assess.OutputTokensMax)
 	}
 	switch {
 	case !known:
-		return "the price of the model for the check is not known, and the task's ceiling is to be held for every call"
+		return 0, "the price of the model for the check is not known, and the task's ceiling is to be held for every call"
 	case a.s.Reserve(pico) != nil:
-		return "the check could cost more than is left of the task's ceiling"
+		return 0, "the check could cost more than is left of the task's ceiling"
 	}
-	return ""
+	return pico, ""
 }
 
 // check asks a fast model about a call that repeats itself. The check is an event of
@@ -149,14 +150,15 @@ func (a *attempt) check(ctx context.Context, e run.Check) error {
 		a.stage(done)
 		return nil
 	}
-	if why := a.cannotAfford(route); why != "" {
+	reserved, why := a.affordCheck(route)
+	if why != "" {
 		done.Problem = why
 		a.stage(done)
 		return nil
 	}
 	a.stage(run.ProgressCheckStarted{
 		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, Trigger: e.Finding.Trigger, Count: e.Finding.Count,
-		Provider: route.Provider, Model: route.Model,
+		Provider: route.Provider, Model: route.Model, ReservedPicoUSD: reserved,
 	})
 	if err := a.flush(ctx); err != nil {
 		return err

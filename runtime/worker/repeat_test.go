@@ -13,6 +13,7 @@ import (
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/runtime/assess"
+	"hecate/runtime/model"
 	"hecate/runtime/model/scripted"
 	"hecate/runtime/worker"
 )
@@ -325,6 +326,34 @@ func TestACheckCostsWhatItCosts(t *testing.T) {
 				t.Errorf("the run is %s: %+v", s.Status, why)
 			}
 		})
+	}
+}
+
+// fixed prices every call the same.
+type fixed int64
+
+func (f fixed) Cost(model.Route, model.Usage) (int64, bool)      { return int64(f), true }
+func (f fixed) Estimate(model.Route, int64, int64) (int64, bool) { return int64(f), true }
+
+// Where calls are reserved for, a check that gets no answer counts for the most that it
+// may have cost: the ceiling holds.
+func TestACheckWithoutAnAnswerKeepsItsReservation(t *testing.T) {
+	t.Parallel()
+	turns := reading(3)
+	for i := range turns {
+		turns[i] = costing(100, turns[i])
+	}
+	x := newRepeating(t, []scripted.Reply{{Hang: true}}, turns)
+	r := x.open(task.Definition{BudgetMicroUSD: 1000}, run.Ahead{})
+	defer x.run(x.executor, x.assessing(50*time.Millisecond), func(c *worker.Config) {
+		c.Reserve, c.OutputMax, c.Prices = true, 1000, fixed(400_000_000)
+	})()
+	x.asked(r.RunID, "r3", "timeout")
+	x.answer(r.RunID, run.Resolution{Decision: "approve"})
+	s := x.end(r.RunID)
+	why := payloads[run.Failed](x.node, r.RunID)
+	if s.Status != run.StatusFailed || len(why) != 1 || why[0].Reason != run.ReasonCeiling || s.HeldPicoUSD != 400_000_000 || s.SpentPicoUSD != 300_000_000 {
+		t.Errorf("the run is %s, spent %d, holds %d: %+v", s.Status, s.SpentPicoUSD, s.HeldPicoUSD, why)
 	}
 }
 
