@@ -152,7 +152,7 @@ func TestDirectoriesThatAreSwapped(t *testing.T) {
 	})
 	var said strings.Builder
 	went := map[bool]int{}
-	for i := range 150 {
+	for i := range 60 {
 		for _, c := range []struct {
 			tool string
 			in   args

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"hecate/domain/event"
+	"hecate/domain/run"
 	"hecate/tools"
 	"hecate/tools/builtin"
 	"hecate/tools/process"
@@ -232,4 +234,18 @@ func tree(t *testing.T, dirs ...string) string {
 		}
 	}
 	return b.String()
+}
+
+// size is how much an event takes in the log.
+func size(t *testing.T, p event.Payload) int {
+	t.Helper()
+	e, err := event.Encode(p, func() [16]byte { return [16]byte{} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := len(e.Data)
+	if o, ok := p.(run.ShellOutput); ok {
+		n = max(n, int(o.Data.Len()))
+	}
+	return n
 }
