@@ -10,7 +10,7 @@ export interface Message {
 export type Link = 'connecting' | 'live' | 'lost' | 'ended';
 
 export interface Follower {
-  message(m: Message): void;
+  message(m: Message): unknown;
   link(state: Link): void;
   /** refused is called when trying again would not help. */
   refused?(e: Refused): void;

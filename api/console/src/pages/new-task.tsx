@@ -188,5 +188,9 @@ async function create(d: Draft): Promise<void> {
 }
 
 function focusFirst(name: string): void {
-  requestAnimationFrame(() => document.querySelector<HTMLElement>(`[name="${name}"]`)?.focus());
+  requestAnimationFrame(() => {
+    const field = document.querySelector<HTMLElement>(`[name="${name}"]`);
+    field?.closest('details')?.setAttribute('open', '');
+    field?.focus();
+  });
 }

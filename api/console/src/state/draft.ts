@@ -44,11 +44,19 @@ export function check(d: Draft): Errors {
   const dir = d.working_directory.trim();
   if (d.workspace_mode === 'in_place' && !dir) out.working_directory = 'Name the directory to work in.';
   else if (d.workspace_mode === 'in_place' && !dir.startsWith('/')) out.working_directory = 'Must be an absolute path, such as /home/ada/project.';
-  if (d.execution_kind === 'agent_loop' && d.requested_provider && !d.requested_model.trim()) out.requested_model = 'A provider needs a model.';
-  const usd = Number(d.budget_micros_usd.replace(',', '.').replace('$', ''));
-  if (d.budget_micros_usd.trim() && !(usd >= 0 && usd < 1e9)) out.budget_micros_usd = 'Must be an amount, such as 0.50.';
+  if (d.execution_kind === 'agent_loop') checkModel(d, out);
   if (d.timeout_ms.trim() && !/^\d{1,9}$/.test(d.timeout_ms.trim())) out.timeout_ms = 'Must be a whole number of milliseconds.';
   return out;
+}
+
+function checkModel(d: Draft, out: Errors): void {
+  if (d.requested_provider && !d.requested_model.trim()) out.requested_model = 'A provider needs a model.';
+  const usd = dollars(d.budget_micros_usd);
+  if (d.budget_micros_usd.trim() && !(usd >= 0 && usd < 1e9)) out.budget_micros_usd = 'Must be an amount, such as 0.50.';
+}
+
+function dollars(typed: string): number {
+  return Number(typed.trim().replace(',', '.').replace('$', ''));
 }
 
 const ofKind: Record<Draft['execution_kind'], (keyof Draft & keyof CreateTaskRequest)[]> = {
@@ -67,7 +75,7 @@ export function request(d: Draft): CreateTaskRequest {
   }
   if (d.timeout_ms.trim()) out.timeout_ms = Number(d.timeout_ms);
   if (d.execution_kind === 'agent_loop' && d.budget_micros_usd.trim()) {
-    out.budget_micros_usd = Math.round(Number(d.budget_micros_usd.replace(',', '.').replace('$', '')) * 1e6);
+    out.budget_micros_usd = Math.round(dollars(d.budget_micros_usd) * 1e6);
   }
   if (d.sandbox_network) out.sandbox_network = true;
   if (d.sandbox_read_only) out.sandbox_read_only = true;

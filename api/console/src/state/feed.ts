@@ -16,47 +16,67 @@ export function onNews(f: Listener): () => void {
   return () => listeners.delete(f);
 }
 
-let stop: (() => void) | undefined;
+/** Said is what the tab that follows the feed tells the others. */
+type Said = { news: Event | undefined } | { link: Link } | { ask: true };
 
-/** startFeed follows the feed, and anew whenever somebody signs in. */
+/**
+ * startFeed follows the feed, and anew whenever somebody signs in. Browsers allow six connections to a server, all tabs
+ * together, so one tab follows and tells the others; when it is closed, another one takes its place.
+ */
 export function startFeed(): void {
-  tokens.subscribe(() => {
-    stop?.();
-    stop = undefined;
-    void begin();
+  let end = () => {};
+  tokens.subscribe((t) => {
+    end();
+    const stop = new AbortController();
+    end = () => stop.abort();
+    if (!navigator.locks) return void lead(stop.signal, () => undefined); // not over plain HTTP from another machine
+    const name = t.runtime ? 'hecate.feed.token' : 'hecate.feed'; // tabs without the token cannot follow for those with it
+    const channel = new BroadcastChannel(name);
+    let leads = false;
+    channel.onmessage = (m: MessageEvent<Said>) => {
+      if ('ask' in m.data) leads && channel.postMessage({ link: link.value } satisfies Said);
+      else if ('link' in m.data) link.value = m.data.link;
+      else tell(m.data.news);
+    };
+    stop.signal.addEventListener('abort', () => channel.close());
+    channel.postMessage({ ask: true } satisfies Said);
+    tell(undefined);
+    navigator.locks
+      .request(name, { signal: stop.signal }, () => {
+        leads = true;
+        return lead(stop.signal, (said) => channel.postMessage(said));
+      })
+      .catch(() => undefined); // given up while it waited for its turn
   });
 }
 
-let attempt = 0;
-
-async function begin(): Promise<void> {
-  const mine = ++attempt;
-  for (let wait = 300; ; wait = Math.min(wait * 2, 5000)) {
-    let cursor: string;
+/** lead follows the feed until it is stopped. */
+async function lead(stop: AbortSignal, pass: (said: Said) => void): Promise<void> {
+  const linked = (state: Link) => {
+    link.value = state;
+    pass({ link: state });
+  };
+  const news = (e: Event | undefined) => {
+    tell(e);
+    pass({ news: e });
+  };
+  for (let wait = 300; !stop.aborted; wait = Math.min(wait * 2, 5000)) {
     try {
-      cursor = (await ask<Task[]>('GET', '/tasks?limit=1')).position;
+      const cursor = (await ask<Task[]>('GET', '/tasks?limit=1')).position;
+      news(undefined);
+      // It ends when it is stopped, or when the log was set back behind the cursor: then it begins anew where the log is.
+      await new Promise<void>((resolve) => {
+        const leave = follow('/events/stream', cursor, {
+          message: (m) => m.event === 'event' && news((JSON.parse(m.data) as { data: Event }).data),
+          link: linked,
+          refused: () => resolve(),
+        });
+        stop.addEventListener('abort', () => (leave(), resolve()));
+      });
     } catch {
-      if (mine !== attempt) return;
-      link.value = 'lost';
-      await new Promise((resolve) => setTimeout(resolve, wait));
-      if (mine !== attempt) return;
-      continue;
+      linked('lost');
     }
-    if (mine !== attempt) return;
-    stop = follow('/events/stream', cursor, {
-      message: (m) => {
-        if (m.event === 'event') tell((JSON.parse(m.data) as { data: Event }).data);
-      },
-      link: (state) => {
-        link.value = state;
-      },
-      // The log was set back behind the cursor: begin anew where it is.
-      refused: (e) => {
-        if (e.status === 400) void begin();
-      },
-    });
-    tell(undefined);
-    return;
+    await new Promise((resolve) => setTimeout(resolve, wait));
   }
 }
 

@@ -98,22 +98,28 @@ export function openRun(taskId: string, runId: string): RunStore {
   return store;
 }
 
-/** eventReader returns what reads the events that are not read yet, and says how far it came. */
-function eventReader(at: string, take: (events: Event[]) => void): () => Promise<number> {
+/** eventReader returns what reads the events that are not read yet. */
+function eventReader(at: string, take: (events: Event[]) => void): () => Promise<void> {
   const pageMax = 500;
   let last = 0;
-  let reading: Promise<number> | undefined;
+  let reading: Promise<void> | undefined;
+  let wanted = false;
   const read = async () => {
-    for (;;) {
+    while (wanted) {
+      wanted = false;
       const events = await get<Event[]>(`${at}/events?after_sequence=${last}`);
       if (events.length > 0) {
         last = events[events.length - 1]!.sequence;
         take(events);
       }
-      if (events.length < pageMax) return last;
+      // What is asked for while a page is on its way may not be in it.
+      wanted ||= events.length === pageMax;
     }
   };
-  return () => (reading ??= read().finally(() => (reading = undefined)));
+  return () => {
+    wanted = true;
+    return (reading ??= read().finally(() => (reading = undefined)));
+  };
 }
 
 const terminal = new Set(['completed', 'failed', 'cancelled']);

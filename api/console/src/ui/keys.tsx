@@ -1,21 +1,23 @@
 // What the keyboard does, everywhere and on single pages.
 import { signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { navigate } from '../state/router';
 import { Dialog } from './basics';
 
 export const helpOpen = signal(false);
 
 type Keys = Record<string, () => void>;
-const layers: Keys[] = [];
+const layers: { current: Keys }[] = [];
 
 /** useKeys adds keys for as long as the component is shown; the newest layer wins. */
 export function useKeys(keys: Keys, when = true): void {
-  useEffect(() => {
+  const layer = useRef(keys);
+  layer.current = keys;
+  useLayoutEffect(() => {
     if (!when) return;
-    layers.push(keys);
-    return () => void layers.splice(layers.indexOf(keys), 1);
-  });
+    layers.push(layer);
+    return () => void layers.splice(layers.indexOf(layer), 1);
+  }, [when]);
 }
 
 const everywhere: Keys = {
@@ -45,7 +47,7 @@ export function listenToKeys(): void {
     const typing = target.matches('input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]');
     if (e.key === 'Escape' && typing) return target.blur();
     if (typing || e.ctrlKey || e.metaKey || e.altKey || document.querySelector('dialog[open]')) return;
-    for (const keys of [...layers].reverse().concat(everywhere)) {
+    for (const keys of [...layers.map((l) => l.current).reverse(), everywhere]) {
       const act = keys[e.key];
       if (!act) continue;
       e.preventDefault();
