@@ -180,6 +180,12 @@ func TestLocksAndWorkers(t *testing.T) {
 	}
 }
 
+// It is the same over the nodes of a database.
+func TestLocksAndRunsOfAllNodes(t *testing.T) {
+	t.Parallel()
+	holderComesBack(t, nodes(t, 2, "HECATE_TASK_MAX_CONCURRENT=1")[0])
+}
+
 func holderComesBack(t *testing.T, s *server) {
 	t.Helper()
 	dir := t.TempDir()
