@@ -73,6 +73,7 @@ type commandLine struct {
 	Stop        stopCommand        `cmd:"" group:"serve" help:"End the server, and wait for its end."`
 	System      systemCommand      `cmd:"" group:"serve" help:"Show how busy the server is."`
 	Projections projectionsCommand `cmd:"" group:"serve" help:"Look at the read models, or build them anew."`
+	Doctor      doctorCommand      `cmd:"" group:"serve" help:"Look at this machine: what is enforced, what is missing."`
 	Version     versionCommand     `cmd:"" group:"serve" help:"Print the version."`
 }
 

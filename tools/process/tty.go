@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"os"
 
 	"github.com/creack/pty"
@@ -44,4 +45,13 @@ func pollable(f *os.File) (*os.File, error) {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), f.Name()), nil
+}
+
+// CheckTTY reports why a command cannot have a terminal device here; nil if it can.
+func CheckTTY() error {
+	ours, theirs, err := openTTY()
+	if err != nil {
+		return err
+	}
+	return errors.Join(ours.Close(), theirs.Close())
 }
