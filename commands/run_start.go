@@ -55,6 +55,11 @@ func (x *Executor) open(ctx context.Context, m Meta, taskID string, ahead run.Ah
 			if err != nil {
 				return RunResult{}, err
 			}
+			if o.source != nil && o.source.Kind != run.SourceRetry {
+				if err := t.HasWorkspace(o.from.WorkspacePath); err != nil {
+					return RunResult{}, err
+				}
+			}
 			o.ahead = ahead
 			opened, err := task.Open(t, ident.New("run"))
 			if err != nil {

@@ -89,6 +89,7 @@ type Run struct {
 	ProviderKind    string     `json:"provider_kind,omitempty"`
 	WorkspaceID     string     `json:"workspace_id,omitempty"`
 	WorkspacePath   string     `json:"workspace_path,omitempty"`
+	WorkspaceGoneAt string     `json:"workspace_removed_at,omitempty" format:"date-time"` // it stands there no more
 	StepCount       int64      `json:"step_count,omitempty"`
 	ApprovalCount   int64      `json:"approval_count,omitempty"`
 	ArtifactCount   int64      `json:"artifact_count,omitempty"`

@@ -2815,6 +2815,11 @@ type Run struct {
 
 	// WorkspacePath Where that is, as an absolute path.
 	WorkspacePath *string `json:"workspace_path,omitempty"`
+
+	// WorkspaceRemovedAt When it was removed to free space; no run can go on in it.
+	//
+	// Examples: 2026-02-03T09:30:00.000000000Z
+	WorkspaceRemovedAt *time.Time `json:"workspace_removed_at,omitempty"`
 }
 
 // RunResumeKind How it follows: retry and nothing is inherited, or resume, continue or branch.

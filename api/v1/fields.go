@@ -99,6 +99,7 @@ var fields = map[string]string{
 	"Run.provider_kind":          "cloud or local.",
 	"Run.workspace_id":           "The workspace that it works in.",
 	"Run.workspace_path":         "Where that is, as an absolute path.",
+	"Run.workspace_removed_at":   "When it was removed to free space; no run can go on in it.",
 	"Run.step_count":             "Its steps.",
 	"Run.approval_count":         "Its approvals.",
 	"Run.artifact_count":         "Its artifacts.",

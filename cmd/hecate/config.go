@@ -54,6 +54,11 @@ type config struct {
 	CostReservation      bool          `env:"HECATE_TASK_COST_RESERVATION"`  // a call is made only if the most that it can cost is left of the ceiling
 	OutputTokensMax      int64         `env:"HECATE_TASK_MAX_OUTPUT_TOKENS"` // of one answer; 0: as the provider likes
 	ShutdownMax          time.Duration `env:"HECATE_SHUTDOWN_TIMEOUT" envDefault:"10s"`
+	RetentionEnabled     bool          `env:"HECATE_RETENTION_ENABLED"` // else nothing is removed because of its age or number
+	RetentionInterval    time.Duration `env:"HECATE_RETENTION_INTERVAL" envDefault:"15m"`
+	WorkspacesMaxAge     time.Duration `env:"HECATE_RETENTION_WORKSPACES_MAX_AGE" envDefault:"168h"` // since the end of the task's last run; 0: any
+	WorkspacesMaxCount   int           `env:"HECATE_RETENTION_WORKSPACES_MAX_COUNT" envDefault:"1000"`
+	WorkspacesChanged    bool          `env:"HECATE_RETENTION_WORKSPACES_CHANGED"` // those with changes, too
 	OutputMaxBytes       int64         `env:"HECATE_TASK_MAX_OUTPUT_BYTES" envDefault:"4194304"`
 	ModelCallsMax        int64         `env:"HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS" envDefault:"8"`
 	SystemPrompt         string        `env:"HECATE_TASK_AGENT_SYSTEM_PROMPT"`
@@ -164,6 +169,9 @@ func (c *config) check() []error {
 	}
 	if c.RunsMax < 0 || c.OutputTokensMax < 0 || c.ShutdownMax < 0 || c.Reconcile < 0 {
 		add("HECATE_TASK_MAX_CONCURRENT, HECATE_TASK_MAX_OUTPUT_TOKENS, HECATE_TASK_RECONCILE_INTERVAL and HECATE_SHUTDOWN_TIMEOUT must not be negative")
+	}
+	if c.RetentionEnabled && c.RetentionInterval <= 0 || c.WorkspacesMaxAge < 0 || c.WorkspacesMaxCount < 0 {
+		add("HECATE_RETENTION_INTERVAL must be a positive duration such as 15m; HECATE_RETENTION_WORKSPACES_MAX_AGE and HECATE_RETENTION_WORKSPACES_MAX_COUNT must not be negative")
 	}
 	if (c.CheckProvider == "") != (c.CheckModel == "") {
 		add("HECATE_TASK_PROGRESS_CHECK_PROVIDER and HECATE_TASK_PROGRESS_CHECK_MODEL go together: set both, or neither to ask the run's own model")

@@ -89,6 +89,20 @@ func TestConfigOfProgressChecks(t *testing.T) {
 	}
 }
 
+// Nothing is removed unless the operator says so.
+func TestConfigOfRetention(t *testing.T) {
+	if c, err := readConfig(nil); err != nil || c.RetentionEnabled || c.WorkspacesChanged || c.RetentionInterval != 15*time.Minute || c.WorkspacesMaxAge != 7*24*time.Hour || c.WorkspacesMaxCount != 1000 {
+		t.Errorf("%+v, %v", c, err)
+	}
+	for _, bad := range [][]string{
+		{"HECATE_RETENTION_ENABLED=1", "HECATE_RETENTION_INTERVAL=0s"}, {"HECATE_RETENTION_WORKSPACES_MAX_AGE=-1h"}, {"HECATE_RETENTION_WORKSPACES_MAX_COUNT=-1"},
+	} {
+		if _, err := readConfig(bad); err == nil || !strings.Contains(err.Error(), "HECATE_RETENTION_") {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
 func TestConfigOfFetches(t *testing.T) {
 	c, err := readConfig([]string{"HECATE_TASK_HTTP_ALLOWED_HOSTS=docs.rs, Internal.example:8443,,", "HECATE_TASK_HTTP_TIMEOUT=2s", "HECATE_TASK_HTTP_ALLOW_PRIVATE_IPS=1"})
 	if err != nil || len(c.HTTPAllowedHosts) != 2 || c.HTTPTimeout != 2*time.Second || c.HTTPMaxBytes != 262144 || !c.HTTPAllowPrivateIPs {

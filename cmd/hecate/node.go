@@ -166,6 +166,11 @@ func (n *node) workerConfig(executor *commands.Executor, p providerSettings, set
 		Permissions: n.files,
 		Assessor:    assess.New(assess.Config{Router: p.set, Provider: n.config.CheckProvider, Model: n.config.CheckModel, Timeout: n.config.CheckTimeout}),
 	}
+	if n.config.RetentionEnabled {
+		c.Retention = worker.Retention{
+			Every: n.config.RetentionInterval, MaxAge: n.config.WorkspacesMaxAge, MaxCount: n.config.WorkspacesMaxCount, Changed: n.config.WorkspacesChanged,
+		}
+	}
 	if n.stores.shared {
 		c.LeaseTTL = time.Duration(n.config.LeaseSeconds) * time.Second
 	}

@@ -54,6 +54,20 @@ func (BudgetRaised) EventType() string { return "task.budget.raised" }
 
 var _ = event.Define(BudgetRaised{MicroUSD: 5000})
 
+// WorkspaceRemoved is recorded before a copy that ended runs worked in is removed to free
+// space. The runs stay; none can go on from them.
+type WorkspaceRemoved struct {
+	RunIDs  []string `json:"run_ids"` // those that worked in it
+	Path    string   `json:"path"`
+	Reason  string   `json:"reason"`            // age or count
+	Changed bool     `json:"changed,omitempty"` // it had changes of theirs, or may have had
+}
+
+// EventType names the event on the wire.
+func (WorkspaceRemoved) EventType() string { return "task.workspace.removed" }
+
+var _ = event.Define(WorkspaceRemoved{RunIDs: []string{"run_1"}, Path: "/tmp/hecate-workspaces/task_1/run_1", Reason: "age"})
+
 // Deleted hides the task and its runs from lists and feeds. The log keeps them.
 type Deleted struct{}
 

@@ -1,6 +1,8 @@
 package task
 
 import (
+	"slices"
+
 	"hecate/domain/event"
 	"hecate/domain/fault"
 	"hecate/domain/run"
@@ -15,6 +17,7 @@ type State struct {
 	LastNumber     int64
 	OpenRun        string   // id of the run that is not terminal, "" if there is none
 	Runs           []string // ids, oldest first
+	Gone           []string // paths of workspaces that were removed
 }
 
 // Apply folds one event.
@@ -34,6 +37,8 @@ func (s *State) Apply(e event.Event) {
 		}
 	case BudgetRaised:
 		s.BudgetMicroUSD = max(s.BudgetMicroUSD, p.MicroUSD)
+	case WorkspaceRemoved:
+		s.Gone = append(s.Gone, p.Path)
 	case Deleted:
 		s.Deleted = true
 	}
@@ -70,6 +75,29 @@ func Delete(s State) ([]event.Payload, error) {
 		return nil, fault.Conflict("invalid_request", "task has an active run (%s); cancel it first", s.OpenRun)
 	}
 	return []event.Payload{Deleted{}}, nil
+}
+
+// RemoveWorkspace lets a workspace go while none of the task's runs is open. Twice is as
+// good as once.
+func RemoveWorkspace(s State, w WorkspaceRemoved) ([]event.Payload, error) {
+	if err := s.Visible(); err != nil {
+		return nil, err
+	}
+	if s.OpenRun != "" {
+		return nil, fault.Conflict("conflict", "task has an active run (%s); its workspaces stay", s.OpenRun)
+	}
+	if slices.Contains(s.Gone, w.Path) {
+		return nil, nil
+	}
+	return []event.Payload{w}, nil
+}
+
+// HasWorkspace returns a conflict if the workspace that a run would go on in was removed.
+func (s State) HasWorkspace(path string) error {
+	if slices.Contains(s.Gone, path) {
+		return fault.Conflict("invalid_request", "the run's workspace was removed to free space; retry the run instead, which makes a fresh one")
+	}
+	return nil
 }
 
 // HasRun returns a not-found fault if the run is not one of the task's.

@@ -111,6 +111,7 @@ func cancelled() *Story {
 	// The next run waits for its first answer; the task still shows the last error.
 	s.again(2)
 	s.Run(run.ModelCallStarted{ModelCallIndex: 1, StepID: s.Step(), Model: "m-large", Provider: "", InputTokensEstimate: 3})
+	s.Task(task.WorkspaceRemoved{RunIDs: []string{s.RunID}, Path: "/ws", Reason: "age"})
 	return s
 }
 

@@ -83,12 +83,29 @@ func (f *fold) applyToTask(ctx context.Context, tx *readdb.Tx, id string, fact r
 		}
 	case task.BudgetRaised:
 		t.doc.Definition.BudgetMicroUSD = max(t.doc.Definition.BudgetMicroUSD, p.MicroUSD)
+	case task.WorkspaceRemoved:
+		return f.lose(ctx, tx, p, stamp(fact))
 	case task.Deleted:
 		f.deleted = append(f.deleted, id)
 		return nil
 	}
 	t.doc.UpdatedAt = fact.At
 	f.touchTask(t)
+	return nil
+}
+
+// lose notes of runs that their workspace is gone.
+func (f *fold) lose(ctx context.Context, tx *readdb.Tx, p task.WorkspaceRemoved, at string) error {
+	for _, id := range p.RunIDs {
+		r, err := f.run(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			r.doc.Item.WorkspaceGoneAt = at
+			f.touchRun(r)
+		}
+	}
 	return nil
 }
 

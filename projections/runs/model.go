@@ -25,7 +25,7 @@ import (
 const Name = "runs"
 
 // version counts changes of the tables or of what a fact means in them.
-const version = 3
+const version = 4
 
 // Model is the read model of tasks and runs.
 type Model struct{}
@@ -48,7 +48,7 @@ func (Model) NewFold() runner.Fold { return newFold() }
 // wanted holds the facts that matter. The others repeat them for followers, such as
 // assistant.text_complete and run.resumed_from_event, or say nothing that is shown here.
 var wanted = types(
-	task.Created{}, task.RunOpened{}, task.BudgetRaised{}, task.Deleted{},
+	task.Created{}, task.RunOpened{}, task.BudgetRaised{}, task.WorkspaceRemoved{}, task.Deleted{},
 	run.Created{}, run.Queued{}, run.Started{}, run.AwaitingApproval{}, run.Disconnected{}, run.Finished{}, run.Failed{}, run.Cancelled{},
 	run.ApprovalRequested{}, run.ApprovalResolved{},
 	run.Claimed{}, run.Warned{}, run.ConversationInherited{}, run.ConversationSeeded{},

@@ -103,9 +103,10 @@ type Config struct {
 	// holds; 30 s if zero. Where there are leases, the oldest are looked at each second.
 	Reconcile time.Duration
 	// DrainMax is how long a command under way may take to end when the pool stops.
-	DrainMax time.Duration
-	Host     string   // names this machine: in_place runs go on where they began
-	Shared   []string // directories that other machines reach by the same path
+	DrainMax  time.Duration
+	Retention Retention
+	Host      string   // names this machine: in_place runs go on where they began
+	Shared    []string // directories that other machines reach by the same path
 }
 
 const (
@@ -202,6 +203,7 @@ func (p *Pool) serve(ctx context.Context) error {
 	g.Go(func() error { return p.follow(gctx, t, head) })
 	g.Go(func() error { return p.sweep(gctx) })
 	g.Go(func() error { return p.reconcile(gctx) })
+	g.Go(func() error { return p.retain(gctx, t) })
 	for range max(1, p.Workers) {
 		g.Go(func() error { return p.work(gctx, acting, t) })
 	}

@@ -26,7 +26,7 @@ func publish(ctx context.Context, dir string, make func(dir string) error) error
 	}
 	err := make(part)
 	if err == nil {
-		err = ctx.Err()
+		err = errors.Join(note(ctx, part, dir), ctx.Err())
 	}
 	if err == nil {
 		err = os.Rename(part, dir)

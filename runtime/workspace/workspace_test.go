@@ -203,3 +203,60 @@ func TestRemovingATaskRemovesOnlyIts(t *testing.T) {
 		t.Error("the workspace is still there")
 	}
 }
+
+// What is ignored and what is only looked at is no change; files, links, permissions and
+// commits are.
+func TestChanges(t *testing.T) {
+	src := t.TempDir()
+	committed(t, src, map[string]string{"a": "1\n", ".gitignore": "out/\n"})
+	write(t, filepath.Join(src, "dirty"), "d\n")
+	plain := t.TempDir()
+	write(t, filepath.Join(plain, "a"), "1\n")
+	for name, c := range map[string]struct {
+		source  string
+		act     func(dir string)
+		changed bool
+	}{
+		"nothing":      {src, func(string) {}, false},
+		"a look":       {src, func(dir string) { git(t, dir, "status") }, false},
+		"ignored":      {src, func(dir string) { write(t, filepath.Join(dir, "out", "o"), "o") }, false},
+		"a file":       {src, func(dir string) { write(t, filepath.Join(dir, "a"), "2\n") }, true},
+		"a new file":   {src, func(dir string) { write(t, filepath.Join(dir, "n"), "n") }, true},
+		"a lost file":  {src, func(dir string) { _ = os.Remove(filepath.Join(dir, "dirty")) }, true},
+		"a permission": {src, func(dir string) { _ = os.Chmod(filepath.Join(dir, "a"), 0o755) }, true},
+		"a link":       {src, func(dir string) { _ = os.Symlink("a", filepath.Join(dir, "l")) }, true},
+		"a commit":     {src, func(dir string) { git(t, dir, "commit", "--allow-empty", "-qm", "x") }, true},
+		"a branch":     {src, func(dir string) { git(t, dir, "branch", "x") }, true},
+		"what is ignored": {src, func(dir string) {
+			write(t, filepath.Join(dir, ".git", "info", "exclude"), "n\n")
+			write(t, filepath.Join(dir, "n"), "n")
+		}, true},
+		"no repository": {src, func(dir string) { _ = os.RemoveAll(filepath.Join(dir, ".git")) }, true},
+		"plain":         {plain, func(string) {}, false},
+		"plain, a file": {plain, func(dir string) { write(t, filepath.Join(dir, "sub", "n"), "n") }, true},
+		"empty":         {"", func(string) {}, false},
+	} {
+		m := workspace.NewManager(t.TempDir())
+		dir, err := m.Prepare(t.Context(), state(run.Spec{WorkingDirectory: c.source}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.act(dir)
+		all, err := m.List()
+		if err != nil || len(all) != 1 || all[0] != (workspace.Workspace{TaskID: "task_1", RunID: "run_1", Path: dir}) {
+			t.Fatalf("%s: %+v, %v", name, all, err)
+		}
+		if changed, err := m.Changed(t.Context(), all[0]); changed != c.changed || err != nil {
+			t.Errorf("%s: %t, %v", name, changed, err)
+		}
+		if err := m.Remove(all[0]); err != nil {
+			t.Error(err)
+		}
+		if left, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(left) > 0 {
+			t.Errorf("%s: left behind: %v, %v", name, left, err)
+		}
+		if changed, err := m.Changed(t.Context(), all[0]); !changed || err == nil {
+			t.Errorf("%s: of a workspace that nothing is known of: %t, %v", name, changed, err)
+		}
+	}
+}

@@ -32,6 +32,22 @@ func ReadStatus(ctx context.Context, dir string) (Status, error) {
 	return v.status(ctx)
 }
 
+// Files lists the paths that git knows of below dir and those that it would ask about,
+// which leaves out what is ignored. A repository that stands in it is one path, with a
+// slash at its end.
+func Files(ctx context.Context, dir string) ([]string, error) {
+	v, err := open(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	defer v.close()
+	out, err := v.run(ctx, call{whole: true}, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", "--", ".")
+	if err != nil || len(out) == 0 {
+		return nil, err
+	}
+	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00"), nil
+}
+
 func (v *view) status(ctx context.Context) (Status, error) {
 	if err := v.checkFilters(ctx, "."); err != nil {
 		return Status{}, err
