@@ -32,6 +32,7 @@ type Approval struct {
 	Digest           string         `json:"digest,omitempty" doc:"Names exactly what is asked for. Send it with the answer, and what was changed meanwhile is not approved."`
 	Calls            []ApprovalCall `json:"calls,omitempty" doc:"The calls of the answer that asks, in order, also those that need no yes."`
 	RememberIn       string         `json:"remember_in,omitempty" doc:"The permission file that an answer in the scope project is written to."`
+	Place            *ApprovalPlace `json:"place,omitempty" doc:"Where the calls work."`
 	ResolvedByName   string         `json:"resolved_by_name,omitempty" doc:"Who answered, if a name was given."`
 	ResolvedVerified *bool          `json:"resolved_by_verified,omitempty" doc:"Whether a token proved who answered; if not, the name is only what the client said."`
 
@@ -49,10 +50,19 @@ type ApprovalCall struct {
 	Offer      *ApprovalOffer `json:"offer,omitempty" doc:"What can be remembered so that a call like this does not ask again; absent if nothing can."`
 	Answers    []string       `json:"answers,omitempty" doc:"The possible answers: y once, a for the session, A for the project, e changes the offer first, n no, N no with a reason."`
 	Notes      []string       `json:"notes,omitempty" doc:"What to look at beside the call."`
+	ConfigFile string         `json:"config_file,omitempty" doc:"The permission file that it changes."`
 	Locks      []string       `json:"locks,omitempty" doc:"Execution locks that it takes once it is allowed."`
 	Answer     string         `json:"answer,omitempty" doc:"What was answered." enum:"approved,denied"`
 	Scope      string         `json:"scope,omitempty" doc:"Of a yes: for how long." enum:"once,session,project"`
 	CoveredBy  string         `json:"covered_by,omitempty" doc:"Of a yes: the call whose scope session or project is all that lets this one run."`
+}
+
+// ApprovalPlace is the workspace that calls work in.
+type ApprovalPlace struct {
+	Kind   string `json:"kind" doc:"A copy of a directory with its git history, of any other directory, a clone of a repository, an empty directory, or the operator's own." enum:"worktree,copy,clone,empty,in_place"`
+	Path   string `json:"path,omitempty"`
+	Source string `json:"source,omitempty" doc:"What it mirrors."`
+	Ref    string `json:"ref,omitempty" doc:"The branch or commit that was checked out when it was asked."`
 }
 
 // ApprovalOffer is what can be remembered about a call.
@@ -70,10 +80,13 @@ func ApprovalOf(p run.ApprovalRequested, at time.Time) Approval {
 		Summary: p.Summary, SummaryIncomplete: p.SummaryIncomplete, RequestedBy: p.RequestedBy, CreatedAt: FormatTime(at),
 		Digest: p.Digest, RememberIn: p.RememberIn,
 	}
+	if at := p.Place; at != nil {
+		a.Place = &ApprovalPlace{Kind: string(at.Kind), Path: at.Path, Source: at.Source, Ref: at.Ref}
+	}
 	for _, c := range p.Calls {
 		call := ApprovalCall{
 			ToolCallID: c.ToolCallID, ToolName: c.ToolName, Level: c.Ruling.Level, Decision: c.Ruling.Decision, Reason: c.Reason,
-			Answers: c.Answers, Notes: c.Notes, Locks: c.Locks,
+			Answers: c.Answers, Notes: c.Notes, Locks: c.Locks, ConfigFile: c.ConfigFile,
 		}
 		for _, g := range c.Gates {
 			call.Gates = append(call.Gates, string(g))

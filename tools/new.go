@@ -51,6 +51,9 @@ func prepare[In any](s Spec[In], fields []argument, args json.RawMessage) (Prepa
 	if s.Facts != nil {
 		p.Facts = func(at Place) permission.Facts { return s.Facts(at, in) }
 	}
+	if s.Program != nil {
+		p.Program = func(at Place) (string, bool) { return s.Program(at, in) }
+	}
 	if s.Before != nil {
 		p.Before = s.before(in)
 	}

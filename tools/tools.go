@@ -46,6 +46,10 @@ type Prepared struct {
 	// Facts are what the call would touch, for the permission decision. It looks at files
 	// and changes nothing. It may be nil: then nothing is known of the call.
 	Facts func(at Place) permission.Facts
+	// Program names what the call starts or acts on where its arguments do not: the
+	// program that a terminal was opened with. There is none if it is "". It is not ok if
+	// the call can only fail, since what it acts on is not there. It may be nil.
+	Program func(at Place) (name string, ok bool)
 	// Before returns events that become durable together with the dispatch intent,
 	// such as tool.shell.command. It may be nil and has no side effect.
 	Before func(env *Env) []event.Payload
@@ -138,7 +142,7 @@ type Spec[In any] struct {
 	Name    string
 	Summary string
 	Direct  bool
-	// Input, Line, Facts and Before may be nil; see Prepared. What Input and Line return,
+	// Input, Line, Facts, Program and Before may be nil; see Prepared. What Input and Line return,
 	// and title, error, Input and Output of the result, may be of any length: New
 	// sees to it that they can be recorded. For events it can't.
 	Check   func(in *In) error // beyond the schema; may fill defaults
@@ -146,6 +150,7 @@ type Spec[In any] struct {
 	Input   func(in In) map[string]any
 	Line    func(in In) (line string, complete bool)
 	Facts   func(at Place, in In) permission.Facts
+	Program func(at Place, in In) (name string, ok bool)
 	Before  func(env *Env, in In) []event.Payload
 	Handle  func(ctx context.Context, env *Env, in In) Result
 }

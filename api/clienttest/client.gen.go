@@ -80,6 +80,33 @@ func (e ApprovalCallScope) Valid() bool {
 	}
 }
 
+// Defines values for ApprovalPlaceKind.
+const (
+	ApprovalPlaceKindClone    ApprovalPlaceKind = "clone"
+	ApprovalPlaceKindCopy     ApprovalPlaceKind = "copy"
+	ApprovalPlaceKindEmpty    ApprovalPlaceKind = "empty"
+	ApprovalPlaceKindInPlace  ApprovalPlaceKind = "in_place"
+	ApprovalPlaceKindWorktree ApprovalPlaceKind = "worktree"
+)
+
+// Valid indicates whether the value is a known member of the ApprovalPlaceKind enum.
+func (e ApprovalPlaceKind) Valid() bool {
+	switch e {
+	case ApprovalPlaceKindClone:
+		return true
+	case ApprovalPlaceKindCopy:
+		return true
+	case ApprovalPlaceKindEmpty:
+		return true
+	case ApprovalPlaceKindInPlace:
+		return true
+	case ApprovalPlaceKindWorktree:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for CallOperatorOutcome.
 const (
 	CallOperatorOutcomeDone    CallOperatorOutcome = "done"
@@ -235,19 +262,19 @@ func (e CreateTaskRequestPermissionPosture) Valid() bool {
 
 // Defines values for CreateTaskRequestWorkspaceMode.
 const (
-	Ephemeral  CreateTaskRequestWorkspaceMode = "ephemeral"
-	InPlace    CreateTaskRequestWorkspaceMode = "in_place"
-	Persistent CreateTaskRequestWorkspaceMode = "persistent"
+	CreateTaskRequestWorkspaceModeEphemeral  CreateTaskRequestWorkspaceMode = "ephemeral"
+	CreateTaskRequestWorkspaceModeInPlace    CreateTaskRequestWorkspaceMode = "in_place"
+	CreateTaskRequestWorkspaceModePersistent CreateTaskRequestWorkspaceMode = "persistent"
 )
 
 // Valid indicates whether the value is a known member of the CreateTaskRequestWorkspaceMode enum.
 func (e CreateTaskRequestWorkspaceMode) Valid() bool {
 	switch e {
-	case Ephemeral:
+	case CreateTaskRequestWorkspaceModeEphemeral:
 		return true
-	case InPlace:
+	case CreateTaskRequestWorkspaceModeInPlace:
 		return true
-	case Persistent:
+	case CreateTaskRequestWorkspaceModePersistent:
 		return true
 	default:
 		return false
@@ -1236,6 +1263,9 @@ type Approval struct {
 	// Kind shell_command, git_exec, file_write, network_egress or agent_loop_tool_call.
 	Kind string `json:"kind"`
 
+	// Place Where the calls work.
+	Place *ApprovalPlace `json:"place,omitempty"`
+
 	// Reason Why a person is asked.
 	Reason *string `json:"reason,omitempty"`
 
@@ -1300,6 +1330,9 @@ type ApprovalCall struct {
 
 	// Answers The possible answers: y once, a for the session, A for the project, e changes the offer first, n no, N no with a reason.
 	Answers *[]string `json:"answers,omitempty"`
+
+	// ConfigFile The permission file that it changes.
+	ConfigFile *string `json:"config_file,omitempty"`
 
 	// CoveredBy Of a yes: the call whose scope session or project is all that lets this one run.
 	CoveredBy *string `json:"covered_by,omitempty"`
@@ -1369,6 +1402,24 @@ type ApprovalOffer struct {
 	// Scope A pattern, or a host.
 	Scope string `json:"scope"`
 }
+
+// ApprovalPlace defines model for ApprovalPlace.
+type ApprovalPlace struct {
+	// Kind A copy of a directory with its git history, of any other directory, a clone of a repository, an empty directory, or the operator's own.
+	Kind ApprovalPlaceKind `json:"kind"`
+
+	// Path The file that it is about, as an absolute path.
+	Path *string `json:"path,omitempty"`
+
+	// Ref The branch or commit that was checked out when it was asked.
+	Ref *string `json:"ref,omitempty"`
+
+	// Source What it mirrors.
+	Source *string `json:"source,omitempty"`
+}
+
+// ApprovalPlaceKind A copy of a directory with its git history, of any other directory, a clone of a repository, an empty directory, or the operator's own.
+type ApprovalPlaceKind string
 
 // Artifact defines model for Artifact.
 type Artifact struct {

@@ -8,6 +8,7 @@ import (
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/run"
 )
 
 // approvalsCommand is "hecate approvals".
@@ -35,7 +36,7 @@ func (c approvalsCommand) Run(a *app) error {
 		if i > 0 {
 			fmt.Fprintln(a.out)
 		}
-		q, err := questionOf(ctx, server, p)
+		q, err := a.questionOf(ctx, server, p)
 		if err != nil {
 			return err
 		}
@@ -79,7 +80,7 @@ func pendingApprovals(ctx context.Context, server *client.Client, task string) (
 
 // questionOf finds what an approval asks for, with the calls as they would run, in
 // the history of its run.
-func questionOf(ctx context.Context, server *client.Client, p client.Approval) (show.Question, error) {
+func (a *app) questionOf(ctx context.Context, server *client.Client, p client.Approval) (show.Question, error) {
 	q := show.Question{ApprovalID: p.ID, Kind: p.Kind, Reason: p.Reason, Summary: p.Summary}
 	var bundles show.Bundles
 	live := show.NewLive(io.Discard, terminal.Style{})
@@ -102,6 +103,7 @@ func questionOf(ctx context.Context, server *client.Client, p client.Approval) (
 		return q, err
 	}
 	q.Where, err = whereOf(ctx, server, p.TaskID, live.Workspace)
+	q.Where.Home = a.getenv("HOME")
 	return q, err
 }
 
@@ -111,9 +113,9 @@ func whereOf(ctx context.Context, server *client.Client, task, workspace string)
 	if err != nil {
 		return show.Where{}, fmt.Errorf("read task %s: %w", task, err)
 	}
-	w := show.Where{Workspace: workspace, InPlace: t.WorkspaceMode == "in_place"}
-	if !w.InPlace {
-		w.Mirrors = t.WorkingDirectory
+	w := show.Where{Place: run.Place{Path: workspace, Source: t.WorkingDirectory}}
+	if t.WorkspaceMode == "in_place" {
+		w.Kind, w.Source = run.PlaceInPlace, ""
 	}
 	return w, nil
 }

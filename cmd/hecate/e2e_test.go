@@ -241,7 +241,7 @@ func waitPending(ts *testscript.TestScript, _ bool, _ []string) {
 
 // checkDigest makes sure that what is shown of an approval is what its digest covers.
 func checkDigest(ts *testscript.TestScript, p client.Approval) {
-	q, err := questionOf(context.Background(), serverOf(ts), p)
+	q, err := (&app{}).questionOf(context.Background(), serverOf(ts), p)
 	ts.Check(err)
 	if q.Digest == "" || q.Shown(p.RunID) != q.Digest {
 		ts.Fatalf("approval %s has the digest %s, which is not that of what is shown", p.ID, q.Digest)

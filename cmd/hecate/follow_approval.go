@@ -49,12 +49,21 @@ func (f *follower) question(ctx context.Context, q show.Question) error {
 	if err := fill(ctx, f.server, f.task, f.run, &q, f.live.Bundles()); err != nil {
 		return err
 	}
-	q.Where = show.Where{Workspace: f.live.Workspace, Mirrors: f.origin, InPlace: f.inPlace}
+	q.Where = f.where()
 	if f.typed == nil {
 		return f.unanswered(ctx, q)
 	}
 	f.begin(q)
 	return nil
+}
+
+// where is the run's place as far as it is known without the question saying it.
+func (f *follower) where() show.Where {
+	w := show.Where{Place: run.Place{Path: f.live.Workspace, Source: f.origin}, Home: f.a.getenv("HOME")}
+	if f.inPlace {
+		w.Kind, w.Source = run.PlaceInPlace, ""
+	}
+	return w
 }
 
 // begin asks a question from its first call on.

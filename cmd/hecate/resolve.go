@@ -162,7 +162,7 @@ func (c resolveFlags) resolve(a *app, answer func(show.Question) (client.Answer,
 	if err != nil {
 		return err
 	}
-	q, err := questionOf(ctx, server, p)
+	q, err := a.questionOf(ctx, server, p)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,11 @@ import (
 func editOffer(p show.Prompt, text string) (permission.Offer, error) {
 	facts, known := factsOf(p)
 	if known {
-		return permission.Edited(permission.Call{Tool: p.Call.Tool, Facts: facts}, text)
+		out, err := permission.Edited(permission.Call{Tool: p.Call.Tool, Facts: facts}, text)
+		if err == nil && p.Offer != nil && out.Scope == p.Offer.Scope {
+			out = *p.Offer // the server knows more about what it covers
+		}
+		return out, err
 	}
 	x, err := pattern.Parse(text)
 	if err == nil {
@@ -56,7 +60,7 @@ func factsOf(p show.Prompt) (permission.Facts, bool) {
 		if err != nil || prepared.Facts == nil {
 			return permission.Facts{}, false
 		}
-		return prepared.Facts(tools.Place{Path: p.Where.Workspace, Offline: true}), true
+		return prepared.Facts(tools.Place{Path: p.Where.Path, Offline: true}), true
 	}
 	return permission.Facts{}, false
 }

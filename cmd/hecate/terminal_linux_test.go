@@ -44,7 +44,7 @@ func TestTerminalDialog(t *testing.T) {
 	}
 	dialog, after, _ := strings.Cut(s.output(), closes)
 	check(t, dialog, []string{
-		"\x1b]9;hecate: approve? shell_exec cat made.txt\a\a", opens, "Level 2 (approve)", "shell (shell_exec)   in a worktree",
+		"\x1b]9;hecate: approve? shell_exec cat made.txt\a\a", opens, "Level 2 (approve)", "shell (shell_exec)   in a copy",
 		"│ cat made.txt", "why: Now a look at it.", "shell(cat made.txt)",
 	})
 	check(t, after, []string{"shell_exec cat made.txt", "y: this call only", "by the agent", "The file is there."})

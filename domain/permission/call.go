@@ -12,7 +12,7 @@ type Path = pattern.Path
 type Call struct {
 	Tool    string
 	Propose bool // the call only proposes a change
-	Void    bool // the tool cannot read the arguments: the call is answered with an error and touches nothing
+	Void    bool // the call can only be answered with an error and touches nothing: its arguments mean nothing, or what it acts on is not there
 	Facts   Facts
 	MCP     MCPPolicy // of the tool's server, for tools of MCP servers
 	// Limit is a hard limit that only the tool can judge; nil if it knows of none.

@@ -95,7 +95,7 @@ func (v Verdict) deny(layer, rule, policy, reason string) Verdict {
 func (p Posture) ask(c Call, v Verdict, closed []ClosedGate) Verdict {
 	v.Decision, v.Layer, v.Rule, v.Reason = Ask, LayerGate, string(closed[0].Gate), reasons(closed)
 	v.Grant, v.Gates = nil, closed
-	v.Offer = offer(c, closed)
+	v.Offer = p.offer(c, closed)
 	v.Answers = p.answers(c, v.Offer)
 	return v
 }

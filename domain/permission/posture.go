@@ -29,6 +29,8 @@ type Posture struct {
 	Browser    []string // browser tools that are granted and available
 	Preset     Preset
 
+	// ShellOffline: commands of the task are kept from the network, whatever they try.
+	ShellOffline bool
 	PrivateAddrs bool     // a setting: URLs may lead to private, loopback and link-local addresses
 	Protected    []string // files below the workspace root, besides ProjectFile, that only config_edit may write
 	Hidden       []string // directories below the workspace root that no file tool may look into, such as the server's data

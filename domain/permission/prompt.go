@@ -42,7 +42,7 @@ func (p Posture) answers(c Call, o *Offer) []string {
 
 // offer is what could be remembered so that the same call would not ask again; nil if
 // some gate would ask all the same.
-func offer(c Call, closed []ClosedGate) *Offer {
+func (p Posture) offer(c Call, closed []ClosedGate) *Offer {
 	fetch := pattern.Canonical(c.Tool) == toolFetch
 	for _, g := range closed {
 		if o := openers[g.Gate]; fetch && !o.host || !fetch && !o.grant {
@@ -51,7 +51,11 @@ func offer(c Call, closed []ClosedGate) *Offer {
 	}
 	if fetch {
 		if u, ok := secureURL(c); ok && !u.Host.IsZero() {
-			return hostOffer(u.Host)
+			o := hostOffer(u.Host)
+			if p.ShellOffline {
+				o.Covers += "; shell has no network"
+			}
+			return o
 		}
 		return nil
 	}

@@ -30,10 +30,18 @@ const (
 
 // Question is what the worker adds to the calls that a run asks about.
 type Question struct {
-	Lines      []string                // describe the calls safely, in order
-	Incomplete bool                    // something is withheld from them
-	RememberIn string                  // the file that an answer for good is written to; "" if there is none
-	Files      map[string][]FileDigest // by call: the files that it runs
+	Lines      []string         // describe the calls safely, in order
+	Incomplete bool             // something is withheld from them
+	RememberIn string           // the file that an answer for good is written to; "" if there is none
+	Place      *Place           // where the calls work
+	About      map[string]About // by call: what its arguments do not say
+}
+
+// About is what a person cannot read in the arguments of a call.
+type About struct {
+	Files      []FileDigest // that it runs
+	Program    string       // that it starts or acts on
+	ConfigFile string       // that it changes
 }
 
 // NoteAllowedBefore is the note beside a call that an earlier answer let run.
@@ -45,7 +53,8 @@ func (s *State) RequestApproval(a Ask, q Question) []event.Payload {
 	calls := make([]ApprovalCall, len(a.Calls))
 	for i, c := range a.Calls {
 		calls[i] = askedCall(c, a.Verdicts[i], a.Locks[i])
-		calls[i].Files = q.Files[c.ID]
+		about := q.About[c.ID]
+		calls[i].Files, calls[i].Program, calls[i].ConfigFile = about.Files, about.Program, about.ConfigFile
 		if g := s.grant(); g != nil && g.Opened[c.ID] != nil && calls[i].asks() {
 			calls[i].Notes = append([]string{NoteAllowedBefore}, calls[i].Notes...)
 		}
@@ -58,6 +67,7 @@ func (s *State) RequestApproval(a Ask, q Question) []event.Payload {
 		ApprovalID: s.approvalID(a.Digest), Kind: ApprovalBundle, Status: "pending", StepID: s.NextStepID(),
 		PolicyReason:   "Agent requested tools that require approval: " + strings.Join(gated, ", "),
 		ModelCallIndex: a.Batch.Index, Digest: a.Digest, Calls: calls, Summary: lines, SummaryIncomplete: q.Incomplete || cut, RememberIn: q.RememberIn,
+		Place: q.Place,
 	}
 	if o := a.Batch.Origin; o != nil {
 		asked.SourceRunID, asked.SourceIndex = o.RunID, o.Index

@@ -34,6 +34,27 @@ type ApprovalRequested struct {
 	Summary           []string       `json:"action_summary,omitempty"`
 	SummaryIncomplete bool           `json:"action_summary_incomplete,omitempty"`
 	RememberIn        string         `json:"remember_in,omitempty"` // the file that an answer for good is written to
+	Place             *Place         `json:"place,omitempty"`       // where the calls work, once that is known
+}
+
+// PlaceKind says what a workspace is.
+type PlaceKind string
+
+// The kinds of workspaces.
+const (
+	PlaceWorktree PlaceKind = "worktree" // a copy of a directory under git, with its history
+	PlaceCopy     PlaceKind = "copy"     // a copy of any other directory
+	PlaceClone    PlaceKind = "clone"    // of a repository that is named by its address
+	PlaceEmpty    PlaceKind = "empty"    // nothing was there
+	PlaceInPlace  PlaceKind = "in_place" // the operator's own directory
+)
+
+// Place is where the calls of a run work.
+type Place struct {
+	Kind   PlaceKind `json:"kind"`
+	Path   string    `json:"path,omitempty"`   // of the workspace
+	Source string    `json:"source,omitempty"` // the directory or repository that it mirrors; "" for those that mirror nothing
+	Ref    string    `json:"ref,omitempty"`    // what is checked out as the question is asked: a branch, or a commit
 }
 
 // ApprovalCall is one call of the bundle with the ruling about it, and what a person
@@ -42,13 +63,15 @@ type ApprovalCall struct {
 	ToolCallID string            `json:"tool_call_id"`
 	ToolName   string            `json:"tool_name"`
 	Ruling     Ruling            `json:"ruling"`
-	Gates      []permission.Gate `json:"gates,omitempty"`   // all that ask; a yes opens these and no others
-	Reason     string            `json:"reason,omitempty"`  // why it asks
-	Offer      *permission.Offer `json:"offer,omitempty"`   // what could be remembered so that it would not ask again
-	Answers    []string          `json:"answers,omitempty"` // y a A e n N, as far as they are possible
-	Notes      []string          `json:"notes,omitempty"`   // what a person should see beside the call
-	Locks      []string          `json:"locks,omitempty"`   // execution locks that it waits for once it is allowed, sorted
-	Files      []FileDigest      `json:"files,omitempty"`   // what it runs, as it stands when it is asked about
+	Gates      []permission.Gate `json:"gates,omitempty"`       // all that ask; a yes opens these and no others
+	Reason     string            `json:"reason,omitempty"`      // why it asks
+	Offer      *permission.Offer `json:"offer,omitempty"`       // what could be remembered so that it would not ask again
+	Answers    []string          `json:"answers,omitempty"`     // y a A e n N, as far as they are possible
+	Notes      []string          `json:"notes,omitempty"`       // what a person should see beside the call
+	Locks      []string          `json:"locks,omitempty"`       // execution locks that it waits for once it is allowed, sorted
+	Files      []FileDigest      `json:"files,omitempty"`       // what it runs, as it stands when it is asked about
+	Program    string            `json:"program,omitempty"`     // what it starts or acts on, where its arguments do not say it
+	ConfigFile string            `json:"config_file,omitempty"` // the permission file that it changes
 }
 
 // EventType names the event on the wire.

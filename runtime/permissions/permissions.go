@@ -69,6 +69,10 @@ func (f *Files) For(p Project) permission.Config { return f.current(p).config }
 // ProblemsOf returns what is wrong with the files at this moment, and what to do about it.
 func (f *Files) ProblemsOf(p Project) []permission.Problem { return f.current(p).problems }
 
+// UserFile is the absolute path of the user's own file, whether it exists or not; "" if
+// there is no place for one.
+func (f *Files) UserFile() string { return f.userPath() }
+
 // userPath is the user's own file; "" if there is no place for one.
 func (f *Files) userPath() string {
 	if !filepath.IsAbs(f.userDir) {

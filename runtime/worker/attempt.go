@@ -203,7 +203,8 @@ func (a *attempt) rules() run.Rules {
 func (a *attempt) call(c run.ToolCall, under permission.Posture) permission.Call {
 	p, at := a.prepare(c), a.place()
 	at.Offline = true
-	out := permission.Call{Tool: c.Name, Propose: p.Propose, Void: p.err != nil, Facts: a.facts(p, at)}
+	_, there := a.program(p)
+	out := permission.Call{Tool: c.Name, Propose: p.Propose, Void: p.err != nil || !there, Facts: a.facts(p, at)}
 	if !permission.NamesURL(c.Name) || permission.Decide(out, under).Decision == permission.Deny {
 		return out
 	}
@@ -214,6 +215,7 @@ func (a *attempt) call(c run.ToolCall, under permission.Posture) permission.Call
 // posture is what the server, the files and the run say about calls at this moment.
 func (a *attempt) posture() permission.Posture {
 	p := permission.Posture{Policies: a.Executor.Policies, PrivateAddrs: a.Settings.HTTP.AllowPrivateIPs, Hidden: a.hidden()}
+	p.ShellOffline = !a.s.Spec.Network && a.Settings.Wrapper.Holds(false, false, true) == nil
 	if a.Permissions != nil {
 		project := a.project()
 		p.Config = a.Permissions.For(project)

@@ -131,23 +131,6 @@ func (a *attempt) openWorkspace(ctx context.Context, started *run.Started) error
 	return nil
 }
 
-// ask parks the run before calls that need a person's yes.
-func (a *attempt) ask(ctx context.Context, e run.Ask) error {
-	q := run.Question{RememberIn: a.projectFile(), Files: map[string][]run.FileDigest{}}
-	for _, c := range e.Calls {
-		p := a.prepare(c)
-		q.Files[c.ID] = a.scripts(c, p)
-		if p.err != nil {
-			q.Lines, q.Incomplete = append(q.Lines, "unrecognized tool call"), true
-			continue
-		}
-		q.Lines, q.Incomplete = append(q.Lines, p.Line), q.Incomplete || !p.Complete
-	}
-	a.stage(a.gitSummary(ctx)...)
-	a.stage(a.s.RequestApproval(e, q)...)
-	return a.flush(ctx)
-}
-
 // decline settles a call that a person refused.
 func (a *attempt) decline(e run.Decline) {
 	settled := a.refusal(e.Call, e.Index, run.OutcomeBlocked, e.Reason)

@@ -54,6 +54,7 @@ type Permissions interface {
 	For(p permissions.Project) permission.Config
 	// ProjectFile is the file that belongs to the project, there or not; "" without a project.
 	ProjectFile(p permissions.Project) string
+	UserFile() string
 	// Apply adds or removes one entry of a file and returns its path.
 	Apply(p permissions.Project, c permission.Change) (file string, err error)
 }

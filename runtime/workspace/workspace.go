@@ -49,17 +49,26 @@ func (m *Manager) Prepare(ctx context.Context, s *run.State) (string, error) {
 
 // fill puts into dir what the run works on: the repository if there is one, else the
 // working directory, else nothing.
-func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
-	source := cmp.Or(sp.Repo, sp.WorkingDirectory)
-	if source == "" {
-		return nil // an empty workspace was asked for
+// Source is what an isolated workspace is made from: a directory of this machine, or, if
+// remote, a repository by its address; "" for nothing.
+func Source(sp run.Spec) (source string, remote bool) {
+	source = cmp.Or(sp.Repo, sp.WorkingDirectory)
+	if sp.Repo == "" || !fetched(source) {
+		return source, false
 	}
-	if sp.Repo != "" && fetched(source) {
-		if path, ok := strings.CutPrefix(source, "file://"); ok && filepath.IsAbs(path) {
-			source = path
-		} else {
-			return clone(ctx, source, dir, sp.BaseBranch)
-		}
+	if path, ok := strings.CutPrefix(source, "file://"); ok && filepath.IsAbs(path) {
+		return path, false
+	}
+	return source, true
+}
+
+func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
+	source, remote := Source(sp)
+	switch {
+	case source == "":
+		return nil // an empty workspace was asked for
+	case remote:
+		return clone(ctx, source, dir, sp.BaseBranch)
 	}
 	abs, err := filepath.Abs(source)
 	if err != nil {

@@ -27,6 +27,19 @@ func (in terminalID) facts(tools.Place) permission.Facts {
 	return permission.Facts{Principal: in.TerminalID}
 }
 
+// programOf names the program of a terminal of the run. Without the terminal the call
+// that needs it can only fail.
+func programOf(at tools.Place, id string) (name string, ok bool) {
+	if at.Terminals == nil {
+		return "", true // not known here
+	}
+	t, ok := at.Terminals.Get(id)
+	if !ok {
+		return "", false
+	}
+	return t.Name(), true
+}
+
 // requireTerminal makes the Check of a tool whose arguments hold a terminal's id.
 func requireTerminal[In any](tool string, id func(*In) string) func(*In) error {
 	return func(in *In) error {

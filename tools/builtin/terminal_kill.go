@@ -16,6 +16,7 @@ var terminalKill = tools.New(tools.Spec[terminalID]{
 	Input:   terminalID.input,
 	Line:    func(in terminalID) (string, bool) { return terminalLine("terminal_kill", in.TerminalID) },
 	Facts:   func(at tools.Place, in terminalID) permission.Facts { return in.facts(at) },
+	Program: func(at tools.Place, in terminalID) (string, bool) { return programOf(at, in.TerminalID) },
 	Handle: func(ctx context.Context, env *tools.Env, in terminalID) tools.Result {
 		t, none := findTerminal(env, in.TerminalID)
 		if t == nil {

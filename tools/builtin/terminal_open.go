@@ -25,10 +25,16 @@ var terminalOpen = tools.New(tools.Spec[terminalOpenIn]{
 	Summary: "Start a program that keeps running while other calls are made, such as a server, a watcher or a shell, and return its terminal_id. " +
 		"The program is run directly with its arguments, and with pipes unless pty is true; without a command it is the user's shell, which reads commands that terminal_write writes. " +
 		"When it exits, and with the run at the latest, everything it started ends too.",
-	Check:  checkTerminalOpen,
-	Input:  terminalOpenIn.input,
-	Line:   terminalOpenLine,
-	Facts:  terminalOpenFacts,
+	Check: checkTerminalOpen,
+	Input: terminalOpenIn.input,
+	Line:  terminalOpenLine,
+	Facts: terminalOpenFacts,
+	Program: func(_ tools.Place, in terminalOpenIn) (string, bool) {
+		if in.Command != "" {
+			return "", true // it is an argument
+		}
+		return in.line(), true
+	},
 	Before: terminalBegins,
 	Handle: openTerminal,
 })

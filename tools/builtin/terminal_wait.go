@@ -17,9 +17,10 @@ var terminalWait = tools.New(tools.Spec[terminalWaitIn]{
 	Input: func(in terminalWaitIn) map[string]any {
 		return map[string]any{"terminal_id": in.TerminalID, "timeout_ms": in.TimeoutMS}
 	},
-	Line:   func(in terminalWaitIn) (string, bool) { return terminalLine("terminal_wait", in.TerminalID) },
-	Facts:  func(at tools.Place, in terminalWaitIn) permission.Facts { return terminalID{in.TerminalID}.facts(at) },
-	Handle: waitForTerminal,
+	Line:    func(in terminalWaitIn) (string, bool) { return terminalLine("terminal_wait", in.TerminalID) },
+	Facts:   func(at tools.Place, in terminalWaitIn) permission.Facts { return terminalID{in.TerminalID}.facts(at) },
+	Program: func(at tools.Place, in terminalWaitIn) (string, bool) { return programOf(at, in.TerminalID) },
+	Handle:  waitForTerminal,
 })
 
 type terminalWaitIn struct {

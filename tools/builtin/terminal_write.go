@@ -23,8 +23,9 @@ var terminalWrite = tools.New(tools.Spec[terminalWriteIn]{
 	Line: func(in terminalWriteIn) (string, bool) {
 		return fmt.Sprintf("terminal_write input details withheld (input_bytes=%d)", len(in.Input)), false
 	},
-	Facts:  terminalWriteFacts,
-	Handle: writeTerminal,
+	Facts:   terminalWriteFacts,
+	Program: func(at tools.Place, in terminalWriteIn) (string, bool) { return programOf(at, in.TerminalID) },
+	Handle:  writeTerminal,
 })
 
 type terminalWriteIn struct {

@@ -39,6 +39,8 @@ export interface Approval {
   id: string;
   /** shell_command, git_exec, file_write, network_egress or agent_loop_tool_call. */
   kind: string;
+  /** Where the calls work. */
+  place?: ApprovalPlace;
   /** Why a person is asked. */
   reason?: string;
   /** The permission file that an answer in the scope project is written to. */
@@ -83,6 +85,8 @@ export interface ApprovalCall {
   answer?: "approved" | "denied";
   /** The possible answers: y once, a for the session, A for the project, e changes the offer first, n no, N no with a reason. */
   answers?: string[];
+  /** The permission file that it changes. */
+  config_file?: string;
   /** Of a yes: the call whose scope session or project is all that lets this one run. */
   covered_by?: string;
   /** What was decided about it: ask for the calls that need a yes, deny for those that will be refused whatever is answered. */
@@ -123,6 +127,17 @@ export interface ApprovalOffer {
   list: string;
   /** A pattern, or a host. */
   scope: string;
+}
+
+export interface ApprovalPlace {
+  /** A copy of a directory with its git history, of any other directory, a clone of a repository, an empty directory, or the operator's own. */
+  kind: "worktree" | "copy" | "clone" | "empty" | "in_place";
+  /** The file that it is about, as an absolute path. */
+  path?: string;
+  /** The branch or commit that was checked out when it was asked. */
+  ref?: string;
+  /** What it mirrors. */
+  source?: string;
 }
 
 export interface Artifact {

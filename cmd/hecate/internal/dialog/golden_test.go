@@ -26,7 +26,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 // asked is a call as the server asks about it in the levels posture.
 func asked(tool, input string, call permission.Call) show.Prompt {
 	call.Tool = tool
-	v := permission.Decide(call, permission.Posture{Name: permission.PostureLevels, Project: true})
+	v := permission.Decide(call, permission.Posture{Name: permission.PostureLevels, Project: true, ShellOffline: true})
 	c := run.ApprovalCall{
 		ToolCallID: "c1", ToolName: tool, Reason: v.Reason, Offer: v.Offer, Answers: v.Answers, Notes: v.Notes,
 		Ruling: run.Ruling{Decision: string(v.Decision), Level: v.Level, Posture: v.Posture, Rule: v.Rule, Layer: v.Layer},
@@ -36,7 +36,7 @@ func asked(tool, input string, call permission.Call) show.Prompt {
 	}
 	return show.Prompt{
 		Call: show.Call{ID: "c1", Tool: tool, Input: json.RawMessage(input)}, Asked: c, Offer: v.Offer, Number: 1, Of: 1,
-		Where: show.Where{Workspace: "/tmp/hecate-workspaces/run_1", Mirrors: "/home/you/project"}, RememberIn: "/home/you/project/.hecate/config.toml",
+		Where: show.Where{Place: run.Place{Kind: run.PlaceWorktree, Path: "/tmp/hecate-workspaces/run_1", Source: "/home/you/project", Ref: "main"}}, RememberIn: "/home/you/project/.hecate/config.toml",
 	}
 }
 
@@ -82,7 +82,20 @@ func screens() map[string]show.Prompt {
 
 	deceit := asked("shell_exec", `{"command":`+text(hostile)+`}`, permission.Call{Facts: permission.Facts{Principal: hostile}})
 	deceit.Call.Why = "Just a look.\x1b[2J\u202e\nA  remember: all"
-	return map[string]show.Prompt{"exec": short, "locks": locked, "script": long, "fetch": fetch, "repetition": again, "thinking": thinking, "hostile": deceit}
+
+	change := asked("config_edit", `{"file":"project","list":"permissions.approve","entry":"exec(go) args(test *)"}`, permission.Call{})
+	change.Asked.ConfigFile, change.Where.Home = "/home/you/project/.hecate/config.toml", "/home/you"
+	change.Call.Why = "You asked for the tests to run without a question."
+	shell := asked("terminal_open", `{}`, permission.Call{Facts: permission.Facts{Principal: "/bin/zsh"}})
+	shell.Asked.Program = "/bin/zsh"
+	shell.Where.Place = run.Place{Kind: run.PlaceInPlace, Path: "/home/you/project", Ref: "main"}
+	typed := asked("terminal_write", `{"terminal_id":"terminal_0af3","input":"print(1)\n"}`, permission.Call{Facts: permission.Facts{Principal: "print(1)\n", Opaque: true}})
+	typed.Asked.Program = "python3 -i"
+	typed.Where.Place = run.Place{Kind: run.PlaceCopy, Path: "/tmp/x", Source: "/home/you/notes"}
+	return map[string]show.Prompt{
+		"config": change, "shell": shell, "typed": typed,
+		"exec": short, "locks": locked, "script": long, "fetch": fetch, "repetition": again, "thinking": thinking, "hostile": deceit,
+	}
 }
 
 func edit(p show.Prompt, text string) (permission.Offer, error) {

@@ -24,6 +24,7 @@ type Question struct {
 	SourceIndex int64              `json:"source_model_call_index"`
 	Calls       []run.ApprovalCall `json:"calls"`
 	RememberIn  string             `json:"remember_in"` // the file that an answer for good is written to
+	Place       *run.Place         `json:"place"`       // where the calls work, as the server knows it
 
 	Start  *Start  `json:"-"` // for an approval before a run begins: what would begin
 	Bundle *Bundle `json:"-"` // for all others: the calls that it is about
@@ -87,9 +88,12 @@ func (q Question) Prompts() []Prompt {
 		if q.Start == nil {
 			return nil
 		}
-		return []Prompt{{Call: q.Start.Call, Where: Where{Workspace: q.Where.Workspace}, Number: 1, Of: 1, Ends: true}}
+		return []Prompt{{Call: q.Start.Call, Where: Where{Place: run.Place{Path: q.Where.Path}}, Number: 1, Of: 1, Ends: true}}
 	}
-	calls := q.Bundle.Calls
+	calls, where := q.Bundle.Calls, q.Where
+	if q.Place != nil {
+		where.Place = *q.Place
+	}
 	out := make([]Prompt, len(calls))
 	for i, c := range calls {
 		asked, known := q.asked(c.ID)
@@ -97,7 +101,7 @@ func (q Question) Prompts() []Prompt {
 			asked = run.ApprovalCall{ToolCallID: c.ID, ToolName: c.Tool, Ruling: run.Ruling{Decision: string(permission.Ask), Level: permission.Asks}}
 		}
 		asked.ToolCallID = c.ID
-		out[i] = Prompt{Settled: !known && len(q.Calls) > 0, Call: c, Asked: asked, Where: q.Where, Number: i + 1, Of: len(calls), RememberIn: q.RememberIn, Offer: asked.Offer}
+		out[i] = Prompt{Settled: !known && len(q.Calls) > 0, Call: c, Asked: asked, Where: where, Number: i + 1, Of: len(calls), RememberIn: q.RememberIn, Offer: asked.Offer}
 		for k, other := range calls {
 			if k != i {
 				out[i].Others = append(out[i].Others, Other{ID: other.ID, Number: k + 1, Call: other.Summary(), Remark: q.remark(other.ID)})

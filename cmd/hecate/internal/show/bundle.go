@@ -9,6 +9,7 @@ import (
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/terminal"
 	"hecate/domain/event"
+	"hecate/domain/permission/pattern"
 	"hecate/domain/run"
 )
 
@@ -168,8 +169,8 @@ func (c Call) about() string {
 	if json.Unmarshal(c.Input, &in) != nil {
 		return ""
 	}
-	if c.Tool == "exec" {
-		if x, ok := programOf(membersOf(c.Input)); ok {
+	if key := programKeys[pattern.Canonical(c.Tool)]; key != "" {
+		if x, ok := programOf(membersOf(c.Input), key); ok {
 			// What is set for the program is half of what runs.
 			words := ""
 			for _, l := range append(x.set, x.command[0]) {
@@ -178,15 +179,21 @@ func (c Call) about() string {
 			return terminal.Cut(strings.TrimSpace(words), aboutColumns)
 		}
 	}
+	if c, ok := c.configChange(); ok {
+		return terminal.Cut(terminal.Line(c.Words()), aboutColumns)
+	}
+	if pattern.Canonical(c.Tool) == toolOpen && c.opensShell() {
+		return "(the user's shell)"
+	}
 	text := func(name string) string {
 		s, _ := in[name].(string)
 		return terminal.Cut(terminal.Line(s), aboutColumns)
 	}
-	if pattern := text("pattern"); pattern != "" {
+	if sought := text("pattern"); sought != "" {
 		if path := text("path"); path != "" && path != "." {
-			return `"` + pattern + `" in ` + path
+			return `"` + sought + `" in ` + path
 		}
-		return `"` + pattern + `"`
+		return `"` + sought + `"`
 	}
 	for _, name := range []string{"command", "git", "path", "url", "query", "operation", "terminal_id", "artifact_id"} {
 		if s := text(name); s != "" {

@@ -14,9 +14,47 @@ import (
 
 // Where is the place that the calls of a run work in, as far as it is known.
 type Where struct {
-	Workspace string // the directory that the run works in
-	Mirrors   string // the directory that it is a copy of; "" if it is none
-	InPlace   bool   // the workspace is the operator's own directory
+	run.Place        // without a kind, a copy if it mirrors something
+	Home      string // of the person, written as ~ before files; "" if it is not known
+}
+
+// file is the path of a file as people write it.
+func (w Where) file(path string) string {
+	if rest, ok := strings.CutPrefix(path, w.Home+"/"); ok && w.Home != "" {
+		path = "~/" + rest
+	}
+	return terminal.Line(path)
+}
+
+// words say where the calls work, and what is there.
+func (w Where) words() string {
+	ref, mirrors := "", ""
+	if w.Ref != "" {
+		ref = " of ref " + terminal.Line(w.Ref)
+	}
+	if w.Source != "" {
+		mirrors = "   (mirrors " + terminal.Line(w.Source) + ")"
+	}
+	switch {
+	case w.Kind == run.PlaceInPlace && w.Path != "":
+		if w.Ref != "" {
+			ref = ", ref " + terminal.Line(w.Ref)
+		}
+		return "in " + terminal.Line(w.Path) + ref + "   (your own files, not a copy)"
+	case w.Kind == run.PlaceWorktree:
+		return "in worktree" + ref + mirrors
+	case w.Kind == run.PlaceCopy:
+		return "in a copy" + mirrors
+	case w.Kind == run.PlaceClone:
+		return "in a clone" + ref + mirrors
+	case w.Kind == run.PlaceEmpty:
+		return "in a directory that was empty"
+	case w.Source != "":
+		return "in a worktree" + mirrors
+	case w.Path != "":
+		return "in " + terminal.Line(w.Path)
+	}
+	return ""
 }
 
 // Prompt is one call of a question as a person is shown it, in the order of the
@@ -97,7 +135,8 @@ func (p Prompt) Lines(all bool) []Line {
 	if p.Call.hides() {
 		call = append(call, Line{Weight: Warning, Lead: "  ", Next: "  ", Text: `It holds characters that do not print; they are shown as escapes such as \x1b.`})
 	}
-	section(call)
+	section(append(call, p.program()...))
+	section(p.change())
 	section(append(p.context(all), p.because()...))
 	section(p.others())
 	if p.Asks() {
@@ -110,16 +149,12 @@ const fetchPlace = "GET, in process: no body, no headers of the model's choosing
 
 // place is the tool and where it runs.
 func (p Prompt) place() []Line {
-	where, w := "", p.Where
-	switch {
-	case pattern.Canonical(p.Call.Tool) == "web_fetch":
+	where := p.Where.words()
+	switch pattern.Canonical(p.Call.Tool) {
+	case "web_fetch":
 		where = fetchPlace
-	case w.InPlace && w.Workspace != "":
-		where = "in " + terminal.Line(w.Workspace) + "   (your own files, not a copy)"
-	case w.Mirrors != "":
-		where = "in a worktree   (mirrors " + terminal.Line(w.Mirrors) + ")"
-	case w.Workspace != "":
-		where = "in " + terminal.Line(w.Workspace)
+	case toolConfig:
+		where = p.configPlace()
 	}
 	return []Line{{Weight: Strong, Lead: terminal.Line(pattern.Shown(p.Call.Tool)) + "   ", Next: "    ", Text: where}}
 }

@@ -58,7 +58,7 @@ func render(events []client.Event, style terminal.Style) string {
 		if e.Type == "approval.requested" {
 			q := show.QuestionOf(e)
 			q.Bundle = live.Bundles().Of(e.RunID)
-			q.Where = show.Where{Workspace: live.Workspace, Mirrors: "/home/you/project"}
+			q.Where = show.Where{Place: run.Place{Path: live.Workspace, Source: "/home/you/project"}}
 			q.Write(&out, style)
 		}
 	}

@@ -37,8 +37,8 @@ var principals = map[string]string{
 func (c Call) Lines() []Line {
 	members := membersOf(c.Input)
 	name := pattern.Canonical(c.Tool)
-	if name == "exec" {
-		if x, ok := programOf(members); ok {
+	if key := programKeys[name]; key != "" {
+		if x, ok := programOf(members, key); ok {
 			return append(append(x.set, x.command...), labelled(x.rest)...)
 		}
 	}
@@ -87,15 +87,18 @@ type program struct {
 	rest    []member // its other arguments
 }
 
-// programOf is not ok if the arguments are not what exec takes.
-func programOf(members []member) (x program, ok bool) {
+// programKeys name the argument that is the program, of tools that run one directly.
+var programKeys = map[string]string{"exec": "program", toolOpen: "command"}
+
+// programOf is not ok if the arguments are not what such a tool takes.
+func programOf(members []member, key string) (x program, ok bool) {
 	var words, args []string
 	for _, m := range members {
 		if !once(members, m.name) {
 			return program{}, false
 		}
 		switch m.name {
-		case "program":
+		case key:
 			words, ok = []string{quoteWord(m.text)}, m.isText
 		case "args":
 			if json.Unmarshal(m.raw, &args) != nil || strings.ContainsRune(strings.Join(args, ""), '\ufffd') {
