@@ -1,4 +1,4 @@
-# Everything that must hold before a change goes in, as in CI. Stages: deps tidy generate format vet lint build test
+# Everything that must hold before a change goes in, as in CI. Stages: deps tidy generate format vet lint console build test
 check *stages:
     .ci/test {{stages}}
 
@@ -9,6 +9,15 @@ test *args='./...':
 # The linters alone
 lint:
     .ci/test format vet lint
+
+# The console alone: types of its sources, then its journeys in a real browser
+console *args:
+    .ci/test console
+    go test ./api/console ./cmd/hecate/blackbox/console {{args}}
+
+# The console's libraries anew, at the versions of .ci/console/package.json
+console-libraries:
+    .ci/console/vendor
 
 # Format the code
 fmt:

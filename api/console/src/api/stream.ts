@@ -33,9 +33,7 @@ async function run(path: string, cursor: string, on: Follower, stop: AbortSignal
   on.link('connecting');
   while (!stop.aborted) {
     try {
-      const response = await open(path, cursor, stop);
-      on.link('live');
-      for await (const m of messages(response, stop)) {
+      for await (const m of messages(path, cursor, stop, () => on.link('live'))) {
         if (stop.aborted) return;
         wait = waitFirst;
         if (m.id) cursor = m.id;
@@ -60,22 +58,25 @@ async function run(path: string, cursor: string, on: Follower, stop: AbortSignal
   }
 }
 
-async function open(path: string, cursor: string, stop: AbortSignal): Promise<Response> {
-  const headers: Record<string, string> = { ...tokenHeaders(), Accept: 'text/event-stream' };
-  if (cursor) headers['Last-Event-ID'] = cursor;
-  const response = await fetch(base + path, { headers, signal: stop, cache: 'no-store' });
-  if (!response.ok) throw await refusal(response);
-  return response;
-}
-
-async function* messages(response: Response, stop: AbortSignal): AsyncGenerator<Message> {
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = '';
+/** messages opens the stream and reads it until it ends or falls silent. */
+async function* messages(path: string, cursor: string, stop: AbortSignal, opened: () => void): AsyncGenerator<Message> {
+  const silence = new AbortController();
+  let timer = setTimeout(() => silence.abort(), silenceMax);
   try {
+    const headers: Record<string, string> = { ...tokenHeaders(), Accept: 'text/event-stream' };
+    if (cursor) headers['Last-Event-ID'] = cursor;
+    const response = await fetch(base + path, { headers, signal: AbortSignal.any([stop, silence.signal]), cache: 'no-store' });
+    if (!response.ok) throw await refusal(response);
+    opened();
+    const reader = response.body!.getReader();
+    const decoder = new TextDecoder();
+    let rest = '';
     for (;;) {
-      const { done, value } = await withinSilence(reader.read(), stop);
+      const { done, value } = await reader.read();
       if (done) return;
-      const blocks = (rest + value).split('\n\n');
+      clearTimeout(timer);
+      timer = setTimeout(() => silence.abort(), silenceMax);
+      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
       rest = blocks.pop() ?? '';
       for (const block of blocks) {
         const m = parse(block);
@@ -83,7 +84,8 @@ async function* messages(response: Response, stop: AbortSignal): AsyncGenerator<
       }
     }
   } finally {
-    void reader.cancel().catch(() => undefined);
+    clearTimeout(timer);
+    silence.abort(); // whoever leaves early must not keep the connection
   }
 }
 
@@ -102,14 +104,6 @@ export function parse(block: string): Message | undefined {
   }
   m.data = data.join('\n');
   return data.length > 0 ? m : undefined;
-}
-
-function withinSilence<T>(read: Promise<T>, stop: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error('silence')), silenceMax);
-    stop.addEventListener('abort', () => reject(new Error('stopped')), { once: true });
-    read.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 function pause(ms: number, stop: AbortSignal): Promise<void> {

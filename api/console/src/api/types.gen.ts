@@ -1117,6 +1117,8 @@ export interface Run {
   workspace_id?: string;
   /** Where that is, as an absolute path. */
   workspace_path?: string;
+  /** When it was removed to free space; no run can go on in it. */
+  workspace_removed_at?: string;
 }
 
 export interface RunAnswer {

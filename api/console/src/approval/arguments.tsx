@@ -34,13 +34,13 @@ function special(tool: string, a: Args) {
     case typeof a.old_text === 'string' && typeof a.new_text === 'string':
       return { uses: ['old_text', 'new_text'], view: <Diff before={text(a.old_text)} after={text(a.new_text)} language={languageOf(path)} label={`Change of ${path}`} bare /> };
     case typeof a.patch_text === 'string':
-      return { uses: ['patch_text'], view: <Code text={text(a.patch_text)} language="diff" label="Patch" lines={40} /> };
+      return { uses: ['patch_text'], view: <Code text={text(a.patch_text)} language="diff" label="Patch" /> };
     case typeof a.content === 'string':
-      return { uses: ['content'], view: <Code text={text(a.content)} language={languageOf(path)} label={`Content of ${path}`} lines={24} /> };
+      return { uses: ['content'], view: <Code text={text(a.content)} language={languageOf(path)} label={`Content of ${path}`} lines={400} /> };
     case typeof a.command === 'string' && a.args === undefined:
-      return { uses: ['command'], view: <Code text={(tool === 'git_exec' ? 'git ' : '') + text(a.command)} language="bash" label="Command" lines={24} /> };
+      return { uses: ['command'], view: <Code text={(tool === 'git_exec' ? 'git ' : '') + text(a.command)} language="bash" label="Command" /> };
     case Array.isArray(a.args):
-      return { uses: ['command', 'program', 'args'], view: <Code text={[text(a.command) || text(a.program), ...(a.args as unknown[]).map((v) => JSON.stringify(v))].join(' ')} label="Command" lines={24} /> };
+      return { uses: ['command', 'program', 'args'], view: <Code text={[text(a.command) || text(a.program), ...(a.args as unknown[]).map((v) => JSON.stringify(v))].join(' ')} label="Command" /> };
   }
   return { uses: [] as string[], view: null };
 }

@@ -26,6 +26,7 @@ export function Details({ row }: { row: Row }) {
     <div class="row-body">
       {row.step?.error && <p class="error-text">{row.step.error}</p>}
       {row.tool && <Arguments tool={row.tool.tool} args={row.tool.args} />}
+      {row.outputs.length > 0 && <Streams of={row.outputs} />}
       {row.outputs.filter(hasContent).map((o) => <Output key={o.id} of={o} lines={40} />)}
       {row.tool?.result && row.outputs.length === 0 && <Code text={row.tool.result} language={languageOf(String(row.step?.input?.path ?? ''))} label="Result" lines={30} />}
       {row.made.length > 0 && <Made of={row.made} />}
@@ -37,6 +38,12 @@ export function Details({ row }: { row: Row }) {
       <Advanced row={row} />
     </div>
   );
+}
+
+/** Streams says of each stream whether there is something in it. */
+function Streams({ of }: { of: Artifact[] }) {
+  const words = of.map((o) => (hasContent(o) ? (o.kind === 'stdout' ? `stdout ${size(o.size_bytes)}` : `${o.kind} available`) : `${o.kind} empty`));
+  return <p class="muted streams">{words.join(' · ')}</p>;
 }
 
 const hasContent = (o: Artifact) => (o.size_bytes ?? 0) > 0 || Boolean(o.content_text);

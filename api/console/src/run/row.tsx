@@ -9,9 +9,10 @@ import { Markdown } from '../ui/markdown';
 import { Details, Glimpse } from './details';
 
 export const RowView = memo(function RowView({ row }: { row: Row }) {
-  const [open, setOpen] = useState(false);
   const a = row.activity;
   const s = row.step;
+  // What a direct command printed is what one came for.
+  const [open, setOpen] = useState(s?.kind === 'shell' || s?.kind === 'git');
   const status = a.needs_action ? 'waiting' : a.status;
   const took = s?.started_at && s.finished_at ? duration(between(s.started_at, s.finished_at)) : '';
   const failed = tone(status) === 'bad';

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 
 type Highlighter = typeof import('highlight.js').default;
-let loading: Promise<Highlighter> | undefined;
+let loading: Promise<Highlighter | undefined> | undefined;
 let loaded: Highlighter | undefined;
 
 // Colouring is for reading; nobody reads a file of this size.
@@ -10,11 +10,14 @@ const colourMax = 200_000;
 
 /** useHighlighter returns the highlighter once it is there. */
 export function useHighlighter(wanted: boolean): Highlighter | undefined {
-  const [h, setH] = useState(loaded);
+  const [h, setH] = useState(() => loaded);
   useEffect(() => {
     if (!wanted || h) return;
-    loading ??= import('highlight.js').then((m) => (loaded = m.default));
-    void loading.then(setH);
+    loading ??= import('highlight.js').then(
+      (m) => (loaded = m.default),
+      () => (loading = undefined), // without the server there are no colours; the next text asks again
+    );
+    void loading.then((there) => there && setH(() => there));
   }, [wanted, h]);
   return h;
 }

@@ -73,7 +73,7 @@ func (p *page) listen(allowed []string) {
 				note(fmt.Sprintf("console.%s: %v", e.Type, e.Args))
 			}
 		case *runtime.EventExceptionThrown:
-			note(fmt.Sprint(e.ExceptionDetails))
+			note(e.ExceptionDetails.Text + " " + thrown(e.ExceptionDetails))
 		}
 	})
 	p.must(err)
@@ -86,6 +86,14 @@ func (p *page) listen(allowed []string) {
 			p.t.Errorf("the browser complains: %s", f)
 		}
 	})
+}
+
+// thrown is what was thrown, as the browser describes it.
+func thrown(d *runtime.ExceptionDetails) string {
+	if d.Exception == nil {
+		return d.URL
+	}
+	return d.Exception.Description + string(d.Exception.Value)
 }
 
 func (p *page) must(err error) {
