@@ -357,7 +357,8 @@ func (s *State) nextDirect(r Rules) Effect {
 // dispatchDirect decides again right before the call, because policies may have
 // changed since the run was created.
 func (s *State) dispatchDirect(r Rules, call ToolCall) Effect {
-	v := r.decide(call, "").verdict
+	x := r.decide(call, "")
+	v := x.verdict
 	granted := s.Granted != nil && s.Granted.Digest == DirectDigest(s.ID, s.Spec)
 	switch {
 	case v.Decision == permission.Deny:
@@ -365,7 +366,7 @@ func (s *State) dispatchDirect(r Rules, call ToolCall) Effect {
 	case v.Decision == permission.Ask && !granted:
 		return AskFirst{gates[s.Spec.ExecutionKind]}
 	}
-	d := Dispatch{Call: call, Verdict: v}
+	d := Dispatch{Call: call, Verdict: v, Locks: x.locks}
 	if granted {
 		d.ApprovalID = s.Granted.ApprovalID
 	}

@@ -87,6 +87,25 @@ func TestDenialsWhileACallWaitsForALock(t *testing.T) {
 	third.becomes(t, "completed") // the lock was given back
 }
 
+// A run of a single command takes turns with the calls of models.
+func TestLocksOfDirectRuns(t *testing.T) {
+	t.Parallel()
+	s, dir := crowded(t), t.TempDir()
+	put(t, projectFile(dir), "[[locks]]\nname = \"build\"\npatterns = [\"exec(sh) args(-c *)\", \"shell(touch made)\"]\n")
+	holder, _ := s.governed(t, dir, args{"yes": true}, asks(program("c1", "sh", "-c", "until [ -e go ]; do sleep 0.02; done")), says("done"))
+	eventually(t, "it runs", func() bool { return holder.intents(t) == "c1" })
+	direct := s.begin(t, sh("touch made", in(dir)))
+	eventually(t, "it waits", func() bool { return len(ofType(direct.events(t), "tool.lock.waiting")) > 0 })
+	other := s.begin(t, sh("true", in(dir)))
+	other.becomes(t, "completed")
+	equal(t, "what is made while it waits", strings.Contains(fmt.Sprint(entries(t, dir)), "made"), false)
+	write(t, filepath.Join(dir, "go"), "")
+	direct.becomes(t, "completed")
+	holder.becomes(t, "completed")
+	next := s.begin(t, sh("touch made", in(dir)))
+	next.becomes(t, "completed") // the lock was given back
+}
+
 // The files count also while a call waits: it waits for no lock that is taken out of them,
 // and is refused at once by what is written into them.
 func TestFilesThatChangeWhileACallWaits(t *testing.T) {
