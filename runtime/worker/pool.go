@@ -202,7 +202,7 @@ func (p *Pool) serve(ctx context.Context) error {
 		return func(ctx context.Context) { dismiss(ctx, gctx, g, t.surplus) }
 	}
 	g.Go(func() error { return p.follow(gctx, t, head) })
-	g.Go(func() error { return p.sweep(gctx) })
+	g.Go(func() error { return p.sweep(gctx, t) })
 	g.Go(func() error { return p.reconcile(gctx) })
 	g.Go(func() error { return p.retain(gctx, t) })
 	for range max(1, p.Workers) {

@@ -9,7 +9,6 @@ import (
 	"hecate/commands"
 	"hecate/domain/event"
 	"hecate/domain/fault"
-	"hecate/domain/ident"
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/eventstore"
@@ -116,22 +115,13 @@ func (p *Pool) resting(ctx context.Context, w workspace.Workspace) (rest, bool) 
 // retireOne removes a workspace while nobody else can get in: it takes the lock that
 // operations take, and a run that is opened meanwhile lets it fail.
 func (p *Pool) retireOne(ctx context.Context, t *tenure, r rest, why string) error {
-	h := eventstore.Holder{Run: "retention", Call: r.RunID}
-	err := p.Store.TakeLocks(ctx, t.instance, h, []string{ident.Derive("workspace", p.places.isolated, r.TaskID, r.RunID)})
-	switch {
-	case errors.As(err, new(*eventstore.LockedError)):
+	release, err := p.exclude(ctx, t, eventstore.Holder{Run: "retention", Call: r.RunID}, r.TaskID, []string{r.RunID}, 0)
+	if errors.As(err, new(*eventstore.LockedError)) {
 		return nil // somebody is at work in there
-	case errors.Is(err, eventstore.ErrLeaseLost):
-		t.lease.End()
-		return err
-	case err != nil:
+	} else if err != nil {
 		return err
 	}
-	defer func() {
-		if t.lease.Valid() {
-			p.drop(ctx, h)
-		}
-	}()
+	defer release()
 	changed, err := p.Workspaces.Changed(ctx, r.Workspace)
 	if err != nil {
 		p.Log.Debug("an old workspace may have changes", "task_id", r.TaskID, "run_id", r.RunID, "error", err)
