@@ -182,7 +182,7 @@ func (c *checker) program(args []word, depth int) {
 		c.unclear = true
 	case slices.Contains(networkCommands, name):
 		c.networks = true
-		c.bareHosts(args[1:])
+		c.remotes(args[1:])
 	case slices.Contains(writeCommands, name):
 		c.writes = true
 	case name == "git":

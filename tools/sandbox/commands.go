@@ -203,6 +203,9 @@ func (c *checker) git(args []word, depth int) {
 	if !args[0].static {
 		c.unclear = true
 	}
+	if slices.Contains(gitNetwork, args[0].text) {
+		c.remotes(args[1:])
+	}
 	sub, next := args[0].text, ""
 	if len(args) > 1 {
 		next = args[1].text
