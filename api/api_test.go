@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"hecate/api/apitest"
+	"hecate/api/auth"
 	"hecate/domain/permission"
 	"hecate/domain/run"
 )
@@ -339,6 +340,32 @@ func TestHealthAndWhoAmI(t *testing.T) {
 	}
 	if s.Do(t, "GET", base+"/whoami", nil, "X-Forwarded-For", "10.0.0.1").Data(t, &who); who.Host.Local {
 		t.Error("a request through a proxy is told that it is local")
+	}
+}
+
+// A caller can ask as whom the log has it.
+func TestWhoAmINamesTheActor(t *testing.T) {
+	open := apitest.Start(t, apitest.Options{Operators: holders{janes: "jane"}})
+	for name, c := range map[string]struct {
+		headers []string
+		want    string
+	}{
+		"nobody":      {nil, `{"kind":"client","verified":false}`},
+		"a claim":     {[]string{auth.ActorHeader, "ci"}, `{"kind":"client","name":"ci","verified":false}`},
+		"an operator": {[]string{auth.OperatorHeader, janes}, `{"kind":"operator","name":"jane","verified":true}`},
+	} {
+		var who struct {
+			Actor json.RawMessage `json:"actor"`
+		}
+		if open.Do(t, "GET", base+"/whoami", nil, c.headers...).Data(t, &who); string(who.Actor) != c.want {
+			t.Errorf("%s: %s", name, who.Actor)
+		}
+	}
+	document := string(open.Do(t, "GET", "/openapi.json", nil).Body)
+	for _, header := range []string{auth.TokenHeader, auth.OperatorHeader, auth.ActorHeader} {
+		if !strings.Contains(document, `"`+header+`"`) {
+			t.Errorf("the document does not have the header %s", header)
+		}
 	}
 }
 

@@ -1012,13 +1012,31 @@ func (e RuntimeStatsStoreBackend) Valid() bool {
 
 // Defines values for SessionRole.
 const (
-	Operator SessionRole = "operator"
+	SessionRoleOperator SessionRole = "operator"
 )
 
 // Valid indicates whether the value is a known member of the SessionRole enum.
 func (e SessionRole) Valid() bool {
 	switch e {
-	case Operator:
+	case SessionRoleOperator:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for SessionActorKind.
+const (
+	SessionActorKindClient   SessionActorKind = "client"
+	SessionActorKindOperator SessionActorKind = "operator"
+)
+
+// Valid indicates whether the value is a known member of the SessionActorKind enum.
+func (e SessionActorKind) Valid() bool {
+	switch e {
+	case SessionActorKindClient:
+		return true
+	case SessionActorKindOperator:
 		return true
 	default:
 		return false
@@ -3027,6 +3045,9 @@ type Sandbox struct {
 
 // Session defines model for Session.
 type Session struct {
+	// Actor As whom the log has what the caller does.
+	Actor SessionActor `json:"actor"`
+
 	// Capabilities What the server can do.
 	Capabilities Capabilities `json:"capabilities"`
 
@@ -3039,6 +3060,21 @@ type Session struct {
 
 // SessionRole What the caller may do.
 type SessionRole string
+
+// SessionActor defines model for SessionActor.
+type SessionActor struct {
+	// Kind An operator has proved who it is; anybody else is a client.
+	Kind SessionActorKind `json:"kind"`
+
+	// Name Of an operator, that of the token. Of a client, what it said, if anything.
+	Name *string `json:"name,omitempty"`
+
+	// Verified Whether a token proved the name. Decisions may need that.
+	Verified bool `json:"verified"`
+}
+
+// SessionActorKind An operator has proved who it is; anybody else is a client.
+type SessionActorKind string
 
 // SessionAnswer defines model for SessionAnswer.
 type SessionAnswer struct {
@@ -3509,6 +3545,9 @@ type ListAgentPresetsParams struct {
 type CreateAgentPresetParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // GetAgentPresetParams defines parameters for GetAgentPreset.
@@ -3659,6 +3698,9 @@ type ListTasksParamsStatus string
 type CreateTaskParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // GetTaskParams defines parameters for GetTask.
@@ -3692,6 +3734,9 @@ type GetApprovalParams struct {
 type ResolveApprovalParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ListTaskArtifactsParams defines parameters for ListTaskArtifacts.
@@ -3707,6 +3752,9 @@ type ListTaskArtifactsParams struct {
 type RevokeSessionGrantParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ListRunsParams defines parameters for ListRuns.
@@ -3749,12 +3797,18 @@ type GetArtifactParams struct {
 type CancelRunParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ContinueRunParams defines parameters for ContinueRun.
 type ContinueRunParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ListRunEventsParams defines parameters for ListRunEvents.
@@ -3776,6 +3830,9 @@ type ListRunEventsParams struct {
 type PostRunEventParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // GetOperationParams defines parameters for GetOperation.
@@ -3809,30 +3866,45 @@ type GetPatchParams struct {
 type ApplyPatchParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // RevertPatchParams defines parameters for RevertPatch.
 type RevertPatchParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ResumeRunParams defines parameters for ResumeRun.
 type ResumeRunParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // RetryRunParams defines parameters for RetryRun.
 type RetryRunParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // RetryRunFromModelCallParams defines parameters for RetryRunFromModelCall.
 type RetryRunFromModelCallParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ListStepsParams defines parameters for ListSteps.
@@ -3857,6 +3929,9 @@ type GetStepParams struct {
 type SettleStepParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // StreamRunParams defines parameters for StreamRun.
@@ -3887,6 +3962,9 @@ type ListToolCallsParams struct {
 type StartTaskParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ListUsageEventsParams defines parameters for ListUsageEvents.
@@ -4592,7 +4670,7 @@ type ClientInterface interface {
 
 	// WhoAmI Tell who is asking and who answers
 	//
-	// The caller's role, and the server's identity and abilities.
+	// The caller's role and as whom the log has them, and the server's identity and abilities.
 	//
 	// Corresponds with GET /hecate/v1/whoami (the `WhoAmI` operationId).
 	WhoAmI(ctx context.Context, params *WhoAmIParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -5807,7 +5885,7 @@ func (c *Client) GetUsageSummary(ctx context.Context, params *GetUsageSummaryPar
 
 // WhoAmI Tell who is asking and who answers
 //
-// The caller's role, and the server's identity and abilities.
+// The caller's role and as whom the log has them, and the server's identity and abilities.
 //
 // Corresponds with GET /hecate/v1/whoami (the `WhoAmI` operationId).
 func (c *Client) WhoAmI(ctx context.Context, params *WhoAmIParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -5966,6 +6044,17 @@ func NewCreateAgentPresetRequestWithBody(server string, params *CreateAgentPrese
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}
@@ -7139,6 +7228,17 @@ func NewCreateTaskRequestWithBody(server string, params *CreateTaskParams, conte
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -7477,6 +7577,17 @@ func NewResolveApprovalRequestWithBody(server string, taskId string, approvalId 
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -7613,6 +7724,17 @@ func NewRevokeSessionGrantRequestWithBody(server string, taskId string, params *
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}
@@ -8016,6 +8138,17 @@ func NewCancelRunRequestWithBody(server string, taskId string, runId string, par
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -8083,6 +8216,17 @@ func NewContinueRunRequestWithBody(server string, taskId string, runId string, p
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}
@@ -8258,6 +8402,17 @@ func NewPostRunEventRequestWithBody(server string, taskId string, runId string, 
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}
@@ -8586,6 +8741,17 @@ func NewApplyPatchRequest(server string, taskId string, runId string, artifactId
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -8647,6 +8813,17 @@ func NewRevertPatchRequest(server string, taskId string, runId string, artifactI
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}
@@ -8718,6 +8895,17 @@ func NewResumeRunRequestWithBody(server string, taskId string, runId string, par
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -8787,6 +8975,17 @@ func NewRetryRunRequestWithBody(server string, taskId string, runId string, para
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -8854,6 +9053,17 @@ func NewRetryRunFromModelCallRequestWithBody(server string, taskId string, runId
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}
@@ -9105,6 +9315,17 @@ func NewSettleStepRequestWithBody(server string, taskId string, runId string, st
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -9354,6 +9575,17 @@ func NewStartTaskRequestWithBody(server string, taskId string, params *StartTask
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}
@@ -10269,7 +10501,7 @@ type ClientWithResponsesInterface interface {
 
 	// WhoAmIWithResponse Tell who is asking and who answers
 	//
-	// The caller's role, and the server's identity and abilities.
+	// The caller's role and as whom the log has them, and the server's identity and abilities.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16013,7 +16245,7 @@ func (c *ClientWithResponses) GetUsageSummaryWithResponse(ctx context.Context, p
 
 // WhoAmIWithResponse Tell who is asking and who answers
 //
-// The caller's role, and the server's identity and abilities.
+// The caller's role and as whom the log has them, and the server's identity and abilities.
 //
 // Returns a wrapper object for the known response body format(s).
 //

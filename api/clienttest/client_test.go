@@ -18,10 +18,9 @@ import (
 
 var update = flag.Bool("update", false, "generate the client anew")
 
-// serve builds the program, starts it and returns its address.
-func serve(t *testing.T) string {
+// serve builds the program, starts it on the data of a directory and returns its address.
+func serve(t *testing.T, dir string) string {
 	t.Helper()
-	dir := t.TempDir()
 	binary := filepath.Join(dir, "hecate")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/hecate")
 	build.Dir = filepath.Join("..", "..")
@@ -56,9 +55,38 @@ func serve(t *testing.T) string {
 }
 
 func TestGeneratedClient(t *testing.T) {
-	url := serve(t)
+	dir := t.TempDir()
+	url := serve(t, dir)
 	t.Run("is fresh", func(t *testing.T) { isFresh(t, url) })
 	t.Run("creates, starts and follows a task", func(t *testing.T) { followsATask(t, url) })
+	t.Run("proves who it is", func(t *testing.T) { provesWhoItIs(t, url, filepath.Join(dir, "operator.token")) })
+}
+
+// provesWhoItIs sends an operator's token, which the document declares beside the runtime's.
+func provesWhoItIs(t *testing.T, url, file string) {
+	token, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		header, value, want string
+	}{
+		"nobody":      {"X-Request-Id", "mine", `"actor":{"kind":"client","verified":false}`},
+		"a claim":     {"X-Hecate-Actor", "ci", `"actor":{"kind":"client","name":"ci","verified":false}`},
+		"an operator": {"X-Hecate-Operator-Token", strings.TrimSpace(string(token)), `"actor":{"kind":"operator","name":`},
+	} {
+		client, err := NewClientWithResponses(url, WithRequestEditorFn(func(_ context.Context, r *http.Request) error {
+			r.Header.Set(c.header, c.value)
+			return nil
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		who, err := client.WhoAmIWithResponse(t.Context(), nil)
+		if err != nil || who.StatusCode() != http.StatusOK || !strings.Contains(string(who.Body), c.want) {
+			t.Errorf("%s: %v %s, want %s", name, err, who.Body, c.want)
+		}
+	}
 }
 
 // isFresh generates the client anew and compares.

@@ -13,8 +13,11 @@ import (
 	"hecate/api/request"
 )
 
-// TokenScheme is the name of the runtime token in the document.
-const TokenScheme = "runtimeToken"
+// The names in the document of what proves who asks.
+const (
+	TokenScheme    = "runtimeToken"
+	OperatorScheme = "operatorToken"
+)
 
 // tags are the groups of operations, in the order in which the document shows them.
 var tags = []*huma.Tag{
@@ -41,6 +44,11 @@ func Describe(doc *huma.OpenAPI) {
 		Type: "apiKey", In: "header", Name: auth.TokenHeader,
 		Description: "The value of HECATE_RUNTIME_TOKEN, if the server has one.",
 	}
+	doc.Components.SecuritySchemes[OperatorScheme] = &huma.SecurityScheme{
+		Type: "apiKey", In: "header", Name: auth.OperatorHeader,
+		Description: "An operator's own token (hecate operators add NAME), beside the runtime token where the server has one. It proves who decides: the log has the name, " +
+			"and where an agent's commands may be able to reach the server, decisions need it. A wrong one is refused, also where none is needed.",
+	}
 }
 
 // document completes an operation in the OpenAPI document.
@@ -56,13 +64,13 @@ func (a *API) document(s spec) {
 		}
 	}
 	if !s.open { // with the token, or without where the server has none
-		op.Security = []map[string][]string{{TokenScheme: {}}, {}}
+		op.Security = []map[string][]string{{TokenScheme: {}}, {TokenScheme: {}, OperatorScheme: {}}, {OperatorScheme: {}}, {}}
 	}
 	if s.method == http.MethodGet && !s.open {
 		op.Parameters = append(op.Parameters, minPositionParams()...)
 	}
 	if s.keyed {
-		op.Parameters = append(op.Parameters, keyParam())
+		op.Parameters = append(op.Parameters, keyParam(), actorParam())
 	}
 	if s.operates {
 		op.Responses[strconv.Itoa(http.StatusAccepted)] = &huma.Response{
@@ -130,6 +138,16 @@ func keyParam() *huma.Param {
 		Description: "A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, " +
 			"whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.",
 		Schema: &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most},
+	}
+}
+
+// actorParam is who says to ask, where no token proves it.
+func actorParam() *huma.Param {
+	least, most := 1, auth.NameMax
+	return &huma.Param{
+		Name: auth.ActorHeader, In: "header", Example: "ci-bot",
+		Description: "Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.",
+		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Pattern: `^[A-Za-z0-9._@-]+$`},
 	}
 }
 

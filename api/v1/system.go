@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"hecate/api/auth"
+	"hecate/api/request"
 	"hecate/domain/fault"
 )
 
@@ -35,8 +36,15 @@ type osIsolation struct {
 
 type session struct {
 	Role         string       `json:"role" doc:"What the caller may do." enum:"operator"`
+	Actor        sessionActor `json:"actor" doc:"As whom the log has what the caller does."`
 	RuntimeHost  runtimeHost  `json:"runtime_host" doc:"The server."`
 	Capabilities capabilities `json:"capabilities" doc:"What the server can do."`
+}
+
+type sessionActor struct {
+	Kind     string `json:"kind" doc:"An operator has proved who it is; anybody else is a client." enum:"operator,client"`
+	Name     string `json:"name,omitempty" doc:"Of an operator, that of the token. Of a client, what it said, if anything."`
+	Verified bool   `json:"verified" doc:"Whether a token proved the name. Decisions may need that."`
 }
 
 type runtimeHost struct {
@@ -81,7 +89,7 @@ func (a *API) registerSystem() {
 	register(a, spec{
 		id: "whoAmI", method: http.MethodGet, path: Base + "/whoami", tag: "System",
 		summary:     "Tell who is asking and who answers",
-		description: "The caller's role, and the server's identity and abilities.",
+		description: "The caller's role and as whom the log has them, and the server's identity and abilities.",
 	}, a.whoAmI)
 	register(a, spec{
 		id: "listProjections", method: http.MethodGet, path: Base + "/system/projections", tag: "System",
@@ -114,15 +122,24 @@ func (in *whoAmIInput) Resolve(ctx huma.Context) []error {
 	return nil
 }
 
-func (a *API) whoAmI(_ context.Context, in *whoAmIInput) (*answer[session], error) {
+func (a *API) whoAmI(ctx context.Context, in *whoAmIInput) (*answer[session], error) {
 	return of("session", session{
-		Role: "operator",
+		Role: "operator", Actor: actorOf(request.From(ctx)),
 		RuntimeHost: runtimeHost{
 			ID: a.Host.ID, Label: a.Host.Label, Mode: "local", OperatorAccess: "local_operator",
 			PublicURL: a.Host.PublicURL, LocalActions: in.local,
 		},
 		Capabilities: capabilities{LocalProviders: true},
 	}), nil
+}
+
+// actorOf is the caller as events name it.
+func actorOf(r request.Info) sessionActor {
+	kind := r.Actor.Kind
+	if kind == "" {
+		kind = request.KindClient
+	}
+	return sessionActor{Kind: kind, Name: r.Actor.Name, Verified: r.Verified()}
 }
 
 func (a *API) listProjections(ctx context.Context, _ *struct{}) (*answer[[]projection], error) {

@@ -1215,12 +1215,23 @@ export interface Sandbox {
 }
 
 export interface Session {
+  /** As whom the log has what the caller does. */
+  actor: SessionActor;
   /** What the server can do. */
   capabilities: Capabilities;
   /** What the caller may do. */
   role: "operator";
   /** The server. */
   runtime_host: RuntimeHost;
+}
+
+export interface SessionActor {
+  /** An operator has proved who it is; anybody else is a client. */
+  kind: "operator" | "client";
+  /** Of an operator, that of the token. Of a client, what it said, if anything. */
+  name?: string;
+  /** Whether a token proved the name. Decisions may need that. */
+  verified: boolean;
 }
 
 export interface SessionAnswer {
