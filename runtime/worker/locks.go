@@ -24,11 +24,14 @@ func (l locks) are(e run.Dispatch) bool {
 	return l.call != "" && l.call == e.Call.ID && slices.Equal(l.names, e.Locks)
 }
 
-// lockPause is how often a lock that is held by another run is tried. After lockTries it
-// is looked whether the call still needs it, and may still be made.
+// lockPause is how often a lock that is held by another run is tried; lockRest how often
+// after lockPatience, because very many may wait for long. After each lockTries it is looked
+// whether the call still needs it, and may still be made.
 const (
-	lockPause = 100 * time.Millisecond
-	lockTries = 5
+	lockPause    = 100 * time.Millisecond
+	lockRest     = 500 * time.Millisecond
+	lockPatience = 5 * time.Second
+	lockTries    = 5
 )
 
 // lock takes what the call needs, all at once. While another run has some of it the
@@ -79,6 +82,7 @@ func (a *attempt) await(ctx context.Context, e run.Dispatch, want locks, lock st
 		takePlace(waiting)
 		w.untilAllowed(waiting)
 	}()
+	begun, rest := time.Now(), lockPause
 	for tries := 1; ; tries++ {
 		if tries%lockTries == 0 && !a.stillWants(e) {
 			return nil
@@ -92,7 +96,10 @@ func (a *attempt) await(ctx context.Context, e run.Dispatch, want locks, lock st
 			a.stage(a.refusal(e.Call, e.Index, run.OutcomeRefused, circle))
 			return nil
 		}
-		pause(waiting, lockPause)
+		if time.Since(begun) > lockPatience {
+			rest = lockRest
+		}
+		pause(waiting, rest)
 		if waiting.Err() != nil {
 			return ctx.Err()
 		}
