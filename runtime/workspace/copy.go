@@ -20,30 +20,29 @@ import (
 // not. Where it reads, somebody hostile may have been at work, or still be: it goes through
 // no link, runs nothing that is configured there, and opens no pipe or device.
 type copier struct {
-	ctx  context.Context
 	skip []string // directories that are left out, without links
 }
 
 // copyDir copies the directory src, which has no links in its path, to dst, which exists.
 // A repository, a linked work tree or a submodule becomes a repository of its own; it has
 // all but what git ignores. Any other directory has everything.
-func (c copier) copyDir(src, dst string) error {
-	repo, err := gitrepo.At(c.ctx, src)
+func (c copier) copyDir(ctx context.Context, src, dst string) error {
+	repo, err := gitrepo.At(ctx, src)
 	switch {
 	case err == nil:
-		return c.copyRepository(repo, src, dst)
+		return c.copyRepository(ctx, repo, src, dst)
 	case errors.Is(err, gitrepo.ErrNoRepo), errors.Is(err, gitrepo.ErrElsewhere):
-		return c.copyTree(src, dst)
+		return c.copyTree(ctx, src, dst)
 	}
 	return fmt.Errorf("read the repository %s: %w", src, err)
 }
 
-func (c copier) copyRepository(repo gitrepo.Repo, src, dst string) error {
+func (c copier) copyRepository(ctx context.Context, repo gitrepo.Repo, src, dst string) error {
 	meta := filepath.Join(dst, ".git")
-	if err := repo.CopyTo(c.ctx, meta, true); err != nil {
+	if err := repo.CopyTo(ctx, meta, true); err != nil {
 		return fmt.Errorf("copy the repository %s: %w", src, err)
 	}
-	list, err := listed(c.ctx, meta, src)
+	list, err := listed(ctx, meta, src)
 	if err != nil {
 		return err
 	}
@@ -51,7 +50,7 @@ func (c copier) copyRepository(repo gitrepo.Repo, src, dst string) error {
 		for name := range bytes.SplitSeq(list, []byte{0}) {
 			// A directory is a submodule, or a repository that this one does not know.
 			if rel := strings.TrimSuffix(string(name), "/"); rel != "" {
-				if err := t.listed(rel); err != nil {
+				if err := t.listed(ctx, rel); err != nil {
 					return err
 				}
 			}
@@ -62,8 +61,8 @@ func (c copier) copyRepository(repo gitrepo.Repo, src, dst string) error {
 
 // copyTree copies all that is in a directory but what is called .git: that would say how
 // to find the source's own repository, or name programs.
-func (c copier) copyTree(src, dst string) error {
-	return c.within(src, dst, func(t *target) error { return t.children(".") })
+func (c copier) copyTree(ctx context.Context, src, dst string) error {
+	return c.within(src, dst, func(t *target) error { return t.children(ctx, ".") })
 }
 
 // target is one directory on its way to another.
@@ -90,13 +89,13 @@ func (c copier) within(src, dst string, act func(t *target) error) error {
 }
 
 // children copies what is in a directory that has been made.
-func (t *target) children(dir string) error {
+func (t *target) children(ctx context.Context, dir string) error {
 	entries, err := fs.ReadDir(t.from.FS(), dir)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", filepath.Join(t.src, dir), err)
 	}
 	for _, e := range entries {
-		if err := t.entry(filepath.Join(dir, e.Name())); err != nil {
+		if err := t.entry(ctx, filepath.Join(dir, e.Name())); err != nil {
 			return err
 		}
 	}
@@ -105,7 +104,7 @@ func (t *target) children(dir string) error {
 
 // listed copies one path that git names, unless it is not there: deleted in the work tree,
 // and so in the copy. Where a directory above it has become a link, it is not there, either.
-func (t *target) listed(rel string) error {
+func (t *target) listed(ctx context.Context, rel string) error {
 	if !filepath.IsLocal(rel) || rel != filepath.Clean(rel) || slices.ContainsFunc(strings.Split(rel, "/"), isGit) {
 		return fmt.Errorf("the index of %s names %.200q, which no file can be", t.src, rel)
 	}
@@ -125,7 +124,7 @@ func (t *target) listed(rel string) error {
 		}
 		t.made = dir
 	}
-	return t.entry(rel)
+	return t.entry(ctx, rel)
 }
 
 func (t *target) skips(rel string) bool {
@@ -136,8 +135,8 @@ func (t *target) skips(rel string) bool {
 func isGit(name string) bool { return strings.EqualFold(name, ".git") }
 
 // entry copies a file, a link or a directory. Sockets, pipes and devices are left out.
-func (t *target) entry(rel string) error {
-	if err := t.ctx.Err(); err != nil {
+func (t *target) entry(ctx context.Context, rel string) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
 	info, err := t.from.Lstat(rel)
@@ -149,7 +148,7 @@ func (t *target) entry(rel string) error {
 	case isGit(filepath.Base(rel)), t.skips(rel):
 		return nil
 	case info.IsDir():
-		return t.dir(rel, info)
+		return t.dir(ctx, rel, info)
 	case info.Mode()&fs.ModeSymlink != 0:
 		to, err := t.from.Readlink(rel)
 		if err != nil {
@@ -163,15 +162,15 @@ func (t *target) entry(rel string) error {
 }
 
 // dir copies a directory, which may be a repository of its own.
-func (t *target) dir(rel string, info fs.FileInfo) error {
+func (t *target) dir(ctx context.Context, rel string, info fs.FileInfo) error {
 	// The owner can always write, or the copy could not be filled.
 	if err := t.to.Mkdir(rel, info.Mode().Perm()|0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	if found, err := t.from.Lstat(filepath.Join(rel, ".git")); err != nil || found.Mode()&fs.ModeSymlink != 0 {
-		return t.children(rel)
+		return t.children(ctx, rel)
 	}
-	return t.copyDir(filepath.Join(t.src, rel), filepath.Join(t.dst, rel))
+	return t.copyDir(ctx, filepath.Join(t.src, rel), filepath.Join(t.dst, rel))
 }
 
 // file copies a file with its permissions, whatever the umask, and its time, by which

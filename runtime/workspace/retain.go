@@ -88,7 +88,7 @@ func stateOf(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	defer root.Close()
-	s := state{ctx: ctx, root: root, sum: sha256.New()}
+	s := state{root: root, sum: sha256.New()}
 	names := []string{"."}
 	if _, err := gitrepo.At(ctx, dir); err == nil {
 		if names, err = gitrepo.Files(ctx, dir); err != nil {
@@ -98,7 +98,7 @@ func stateOf(ctx context.Context, dir string) (string, error) {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if err := s.add(strings.TrimSuffix(name, "/")); err != nil {
+		if err := s.add(ctx, strings.TrimSuffix(name, "/")); err != nil {
 			return "", err
 		}
 	}
@@ -107,16 +107,15 @@ func stateOf(ctx context.Context, dir string) (string, error) {
 
 // state is such a digest while it is made.
 type state struct {
-	ctx  context.Context
 	root *os.Root
 	sum  hash.Hash
 }
 
 // add notes a path and all that is below it.
-func (s *state) add(name string) error {
+func (s *state) add(ctx context.Context, name string) error {
 	err := fs.WalkDir(s.root.FS(), name, func(path string, d fs.DirEntry, err error) error {
 		if err == nil {
-			err = s.ctx.Err()
+			err = ctx.Err()
 		}
 		if err != nil {
 			return err

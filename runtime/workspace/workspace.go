@@ -87,7 +87,7 @@ func (m *Manager) fill(ctx context.Context, dir string, sp run.Spec) error {
 	if sp.BaseBranch != "" {
 		return checkOut(ctx, abs, dir, sp.BaseBranch)
 	}
-	return copier{ctx: ctx, skip: m.private()}.copyDir(abs, dir)
+	return copier{skip: m.private()}.copyDir(ctx, abs, dir)
 }
 
 // private are the directories that no copy has anything of, without links.
