@@ -231,7 +231,7 @@ func (p Prompt) others() []Line {
 	}
 	out := []Line{{Weight: Muted, Lead: "  ", Next: "  ", Text: "in the same answer of the model:"}}
 	for _, o := range p.Others {
-		out = append(out, Line{Weight: Muted, Lead: "  ", Next: "      ", Text: terminal.Line(fmt.Sprintf("%d  %s · %s", o.Number, o.Call, o.Remark))})
+		out = append(out, Line{Weight: Muted, Lead: fmt.Sprintf("  %d  ", o.Number), Next: "      ", Text: terminal.Line(o.Call + " · " + o.Remark)})
 	}
 	return out
 }
