@@ -29,7 +29,9 @@ const (
 
 // The types of the console's sources are those of the API.
 func TestTypesAreThoseOfTheAPI(t *testing.T) {
-	var doc struct{ Components struct{ Schemas map[string]*schema } }
+	var doc struct {
+		Components struct{ Schemas map[string]*schema }
+	}
 	if err := json.Unmarshal(apitest.Start(t, apitest.Options{}).Do(t, "GET", "/openapi.json", nil).Body, &doc); err != nil {
 		t.Fatal(err)
 	}

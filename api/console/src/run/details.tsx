@@ -2,12 +2,14 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, inOneSentence } from '../api/client';
 import type { Artifact } from '../api/types.gen';
+import { Answered } from '../approval/answered';
 import { Arguments } from '../approval/arguments';
 import type { Row } from '../state/rows';
 import { Facts, Problem, Status, Time } from '../ui/basics';
 import { Code, languageOf } from '../ui/code';
 import { baseName, count, duration, between, money, size, word } from '../ui/format';
 import { Markdown } from '../ui/markdown';
+import { Settle } from './settle';
 
 /** Glimpse is what a failed row shows unasked. */
 export function Glimpse({ row }: { row: Row }) {
@@ -30,7 +32,8 @@ export function Details({ row }: { row: Row }) {
       {row.outputs.filter(hasContent).map((o) => <Output key={o.id} of={o} lines={40} />)}
       {row.tool?.result && row.outputs.length === 0 && <Code text={row.tool.result} language={languageOf(String(row.step?.input?.path ?? ''))} label="Result" lines={30} />}
       {row.made.length > 0 && <Made of={row.made} />}
-      {a.type === 'approval' && <ApprovalLines row={row} />}
+      {row.approval && <Answered approval={row.approval} />}
+      {row.step?.outcome === 'unknown' && <Settle at={row.at} step={row.step.id} />}
       {a.artifact_id && <Content row={row} />}
       {row.model && (
         <Facts of={[['Model', row.model.model], ['Tokens in', row.model.inputTokens !== undefined && count(row.model.inputTokens)], ['Tokens out', row.model.outputTokens !== undefined && count(row.model.outputTokens)], ['Cost', row.model.costKnown ? money(row.model.cost) : 'not known']]} />
@@ -84,12 +87,6 @@ function Made({ of }: { of: Artifact[] }) {
       ))}
     </ul>
   );
-}
-
-function ApprovalLines({ row }: { row: Row }) {
-  const lines = row.activity.summary?.action_summary;
-  if (!Array.isArray(lines)) return null;
-  return <ul class="summary-lines">{lines.map((l) => <li key={String(l)}><code>{String(l)}</code></li>)}</ul>;
 }
 
 /** Content shows an artifact that has a row of its own. */

@@ -1,5 +1,5 @@
 // The rows of a run's time line: the normalized activity, with what belongs together in one row.
-import type { Activity, Artifact, Frame, Step } from '../api/types.gen';
+import type { Activity, Approval, Artifact, Frame, Step } from '../api/types.gen';
 import { callKey, type Facts, type ModelCallFacts, type ToolCallFacts } from './facts';
 
 export interface Row {
@@ -14,6 +14,7 @@ export interface Row {
   made: Artifact[];
   model?: ModelCallFacts;
   tool?: ToolCallFacts;
+  approval?: Approval;
   /** partial is the text of an answer that still comes. */
   partial?: string;
 }
@@ -25,18 +26,19 @@ export function rowsOf(p: Frame | undefined, facts: Facts, before: Map<string, R
   const steps = new Map((p?.steps ?? []).map((s) => [s.id, s]));
   const artifacts = new Map((p?.artifacts ?? []).map((a) => [a.id, a]));
   const ofStep = Map.groupBy((p?.artifacts ?? []).filter((a) => a.step_id), (a) => a.step_id!);
-  const approvals = new Set((p?.activity ?? []).filter((a) => a.id.startsWith('approval:')).map((a) => a.approval_id));
+  const approvals = new Map((p?.approvals ?? []).map((a) => [a.id, a]));
   const partial = partialText(p);
   const out: Row[] = [];
   for (const a of p?.activity ?? []) {
     if (isElsewhere(a, artifacts, steps, approvals)) continue;
     const step = a.id.startsWith('step:') ? steps.get(a.step_id ?? '') : undefined;
     const made = step ? (ofStep.get(step.id) ?? []) : [];
+    const approval = a.id.startsWith('approval:') ? approvals.get(a.approval_id ?? '') : undefined;
     const row: Row = {
       key: a.id, activity: a, at: p ? `/tasks/${p.run.task_id}/runs/${p.run.id}` : '',
       outputs: order.flatMap((kind) => made.filter((m) => m.kind === kind)),
       made: made.filter((m) => !order.includes(m.kind)),
-      ...(step && { step }),
+      ...(step && { step }), ...(approval && { approval }),
     };
     const index = step?.input?.model_call_index;
     if (a.type === 'thinking') {
@@ -54,8 +56,8 @@ export function rowsOf(p: Frame | undefined, facts: Facts, before: Map<string, R
 }
 
 /** isElsewhere reports whether another row, or another page, says it already. */
-function isElsewhere(a: Activity, artifacts: Map<string, Artifact>, steps: Map<string, Step>, approvals: Set<string | undefined>): boolean {
-  if (a.id.startsWith('step:')) return a.type === 'approval' && approvals.has(a.approval_id);
+function isElsewhere(a: Activity, artifacts: Map<string, Artifact>, steps: Map<string, Step>, approvals: Map<string, Approval>): boolean {
+  if (a.id.startsWith('step:')) return a.type === 'approval' && approvals.has(a.approval_id ?? '');
   if (!a.id.startsWith('artifact:')) return false;
   return a.kind === 'agent_conversation' || steps.has(artifacts.get(a.artifact_id ?? '')?.step_id ?? '');
 }
@@ -71,7 +73,7 @@ function partialText(p: Frame | undefined): string {
 
 function same(a: Row, b: Row): boolean {
   return (
-    a.model === b.model && a.tool === b.tool && a.partial === b.partial && equal(a.activity, b.activity) && equal(a.step, b.step) &&
+    a.model === b.model && a.tool === b.tool && a.partial === b.partial && equal(a.activity, b.activity) && equal(a.step, b.step) && equal(a.approval, b.approval) &&
     equal(a.outputs, b.outputs) && equal(a.made, b.made)
   );
 }

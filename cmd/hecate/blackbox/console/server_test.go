@@ -191,7 +191,10 @@ func (s *server) agent(t *testing.T, c conversation, more ...string) map[string]
 // project is a directory with one file.
 func project(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := filepath.Join(t.TempDir(), "greet")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
 	text := "package greet\n\n// Greet says hello to somebody.\nfunc Greet(name string) string {\n\treturn \"Hello \" + name\n}\n"
 	if err := os.WriteFile(filepath.Join(dir, "greet.go"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
