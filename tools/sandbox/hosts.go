@@ -90,7 +90,7 @@ func (p Policy) checkAddress(name string) error {
 		what = "loopback"
 	case slices.Contains(metadataNames, name):
 		what = "a metadata service"
-	case strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 }) >= 0:
+	case !strings.Contains(name, unknown) && strings.IndexFunc(name, func(r rune) bool { return r >= 0x80 }) >= 0:
 		what = "no name that can be looked up"
 	}
 	if what == "" {

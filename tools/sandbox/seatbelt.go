@@ -41,7 +41,11 @@ func (c Confine) Profile() string {
 
 	within, elsewhere := c.seatbeltVeils()
 	b.WriteString(elsewhere)
-	rule("allow file-read* (subpath %s)", sbpl(real(c.Root)))
+	for _, dir := range []string{c.Cache, c.Root} {
+		if dir != "" {
+			rule("allow file-read* (subpath %s)", sbpl(real(dir)))
+		}
+	}
 	b.WriteString(within)
 
 	// Services outside do what they are asked without knowing of this profile.
