@@ -32,9 +32,9 @@ func newWebFetch(r egress.Resolver) tools.Tool {
 			in.target = t
 			return nil
 		},
-		Input: func(in webFetchIn) map[string]any { return map[string]any{"url": in.URL, "max_bytes": in.MaxBytes} },
+		Input: func(in webFetchIn) map[string]any { return map[string]any{"url": in.shown(), "max_bytes": in.MaxBytes} },
 		Line: func(in webFetchIn) (string, bool) {
-			return "web_fetch url=" + tools.ShownName(in.URL), true
+			return "web_fetch url=" + tools.ShownName(in.shown()), in.shown() == in.URL
 		},
 		Facts:  webFetchFacts,
 		Handle: runWebFetch,
@@ -46,6 +46,15 @@ type webFetchIn struct {
 	MaxBytes int    `json:"max_bytes,omitempty" default:"65536" minimum:"1" maximum:"1048576" jsonschema:"how many bytes of the text to show at most"`
 
 	target *egress.Target // with the addresses that the decision saw
+}
+
+// shown is the URL as steps and summaries have it: as it was written, or without user
+// information, which is not sent and nobody's to read.
+func (in webFetchIn) shown() string {
+	if in.target.HasUser() {
+		return in.target.URL()
+	}
+	return in.URL
 }
 
 func webFetchFacts(at tools.Place, in webFetchIn) permission.Facts {

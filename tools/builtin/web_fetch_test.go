@@ -158,7 +158,7 @@ func TestWebFetchFacts(t *testing.T) {
 			t.Errorf("%+v after %d look-ups", f, r.asked)
 		}
 	}
-	if want := "web_fetch url=https://user@bücher.example/x"; p.Line != want || !p.Complete {
+	if want := "web_fetch url=https://xn--bcher-kva.example/x"; p.Line != want || p.Complete || p.Input["url"] != "https://xn--bcher-kva.example/x" {
 		t.Errorf("%q %t", p.Line, p.Complete)
 	}
 	for _, url := range []string{"", "ftp://x.example", "https://a\r\nb/", "https://2130706433/"} {

@@ -154,6 +154,9 @@ func (t *Target) Origin() string { return t.url.Scheme + "://" + t.url.Host.Stri
 // Place is what is requested without its query: origin and path.
 func (t *Target) Place() string { return t.Origin() + t.request.EscapedPath() }
 
+// HasUser reports whether the URL as written has user information, such as a password.
+func (t *Target) HasUser() bool { return t.url.User }
+
 // Bare reports whether the URL as written says no more than its origin.
 func (t *Target) Bare() bool {
 	u := t.request
