@@ -99,6 +99,8 @@ func showTask(ctx context.Context, a *app, server *client.Client, id string) err
 		{"created", shortTime(t.CreatedAt)},
 		{"kind", strings.TrimSpace(t.ExecutionKind + " " + t.WorkspaceMode)},
 		{"directory", t.WorkingDirectory},
+		{"repository", t.Repo},
+		{"ref", t.BaseBranch},
 		{"model", strings.Trim(t.LatestProvider+"/"+t.LatestModel, "/")},
 		{"error", t.LastError},
 	} {

@@ -53,6 +53,9 @@ func (p places) reach(place string) bool {
 // not on this machine, and may be on another.
 func sourceMissing(s *run.State) bool {
 	dir := s.Spec.WorkingDirectory
+	if s.Spec.Repo != "" && s.Spec.WorkspaceMode != "in_place" {
+		dir = s.Spec.Repo
+	}
 	if s.Reach != "" || !filepath.IsAbs(dir) {
 		return false
 	}

@@ -2,8 +2,12 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"os"
+	"slices"
 	"strings"
 
 	"hecate/domain/permission"
@@ -11,7 +15,8 @@ import (
 	"hecate/tools/rootfs"
 )
 
-// entriesShownMax is how many entries list_dir shows.
+// entriesShownMax is how many entries list_dir shows. It looks at no more than
+// entriesCountMax.
 const entriesShownMax = 500
 
 // listDir shows the model what is in one directory.
@@ -30,7 +35,7 @@ type listDirIn struct {
 	Path string `json:"path,omitempty" default:"." jsonschema:"directory, relative to the workspace"`
 }
 
-func runListDir(_ context.Context, env *tools.Env, in listDirIn) tools.Result {
+func runListDir(ctx context.Context, env *tools.Env, in listDirIn) tools.Result {
 	rel, err := readable(env, in.Path)
 	if err != nil {
 		return refused(env, "%v", err)
@@ -39,12 +44,15 @@ func runListDir(_ context.Context, env *tools.Env, in listDirIn) tools.Result {
 	if err != nil {
 		return refused(env, "%s", about(in.Path, err))
 	}
-	f.Close()
+	defer f.Close()
 	if !info.IsDir() {
 		return refused(env, "%q is not a directory", in.Path)
 	}
-	entries, err := fs.ReadDir(env.Root.FS(), rel) // sorted by name
-	if err != nil {
+	entries, err := readEntries(ctx, f, entriesCountMax)
+	switch {
+	case ctx.Err() != nil:
+		return tools.Cancelled(ctx, env.ToolName)
+	case err != nil:
 		return refused(env, "%s", about(in.Path, err))
 	}
 	var b strings.Builder
@@ -58,6 +66,23 @@ func runListDir(_ context.Context, env *tools.Env, in listDirIn) tools.Result {
 	r := done("list_dir "+tools.ShownName(rel), b.String())
 	r.Output = map[string]any{"entry_count": len(entries)}
 	return r
+}
+
+// readEntries reads a directory piece by piece, up to about limit entries, and sorts them
+// by name.
+func readEntries(ctx context.Context, dir *os.File, limit int) ([]fs.DirEntry, error) {
+	var out []fs.DirEntry
+	var err error
+	for err == nil && len(out) <= limit && ctx.Err() == nil {
+		var more []fs.DirEntry
+		more, err = dir.ReadDir(entriesBatch)
+		out = append(out, more...)
+	}
+	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return out, err
 }
 
 func kindOf(m fs.FileMode) string {

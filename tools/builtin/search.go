@@ -2,9 +2,7 @@ package builtin
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -136,17 +134,7 @@ func (s *search) entriesOf(ctx context.Context, env *tools.Env, dir string) ([]f
 	if !os.SameFile(before, info) {
 		return nil, fs.ErrInvalid
 	}
-	var out []fs.DirEntry
-	for err == nil && len(out) <= entriesMax-s.entries && ctx.Err() == nil {
-		var more []fs.DirEntry
-		more, err = f.ReadDir(entriesBatch)
-		out = append(out, more...)
-	}
-	slices.SortFunc(out, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return out, err
+	return readEntries(ctx, f, entriesMax-s.entries)
 }
 
 // result writes the header and as many lines as fit.
