@@ -1,22 +1,25 @@
 // One approval: everything that it would do, in order, and the answer.
 import { useState } from 'preact/hooks';
 import { post, Refused } from '../api/client';
-import type { Approval, ResolveApprovalRequest } from '../api/types.gen';
+import type { Approval, ResolveApprovalRequest, Task } from '../api/types.gen';
 import { answer, asked, denied, firstChoices, refusal, type Choice } from '../state/answer';
 import { useBundle } from '../state/bundle';
 import { attempt, say } from '../state/notices';
 import { Button, Problem, Time } from '../ui/basics';
 import { many, word } from '../ui/format';
 import { useKeys } from '../ui/keys';
+import { TaskFacts } from '../run/task-facts';
 import { CallCard } from './call';
 
 interface Props {
   approval: Approval;
+  /** task is what is asked about, if it is about the task as a whole. */
+  task: Task | undefined;
   /** keys is whether the keyboard answers this one. */
   keys: boolean;
 }
 
-export function ApprovalPanel({ approval: a, keys }: Props) {
+export function ApprovalPanel({ approval: a, task, keys }: Props) {
   const { bundle, failed } = useBundle(a);
   const [choices, setChoices] = useState(() => firstChoices(a));
   const [refusing, setRefusing] = useState(false);
@@ -26,7 +29,7 @@ export function ApprovalPanel({ approval: a, keys }: Props) {
   const total = asked(a).length;
   const label = total === 0 ? 'Approve' : no === 0 ? `Approve ${many(total, 'call')}` : no === total ? 'Refuse all, go on' : `Approve ${total - no}, refuse ${no}`;
   // Nobody says yes to what is not shown.
-  const ready = bundle !== undefined;
+  const ready = bundle !== undefined && (total > 0 || task !== undefined);
   const go = () => ready && send(answer(a, choices, ''), no === total && total > 0 ? 'Refused; the run goes on.' : 'Answered; the run goes on.');
   useKeys({ a: () => void go(), r: () => setRefusing(true) }, keys);
 
@@ -37,7 +40,7 @@ export function ApprovalPanel({ approval: a, keys }: Props) {
           <h3>{reason(a)}</h3>
           <p class="muted">
             Asked <Time at={a.created_at} exact />
-            {a.digest && <> · binds exactly these calls, <code title={a.digest}>{a.digest.slice(0, 12)}</code></>}
+            {a.digest && <> · binds exactly what is shown, <code title={a.digest}>{a.digest.slice(0, 12)}</code></>}
           </p>
         </div>
       </header>
@@ -51,7 +54,7 @@ export function ApprovalPanel({ approval: a, keys }: Props) {
           ))}
         </ol>
       ) : (
-        <Summary of={a} />
+        <Whole of={a} task={task} />
       )}
       {refusing ? (
         <Refusal close={() => setRefusing(false)} send={(note, goOn) => send(refusal(a, note, goOn), goOn ? 'Refused; the run goes on.' : 'Refused; the run ends.')} mayGoOn={total > 0} />
@@ -71,13 +74,10 @@ function reason(a: Approval): string {
   return a.reason || word(a.kind);
 }
 
-function Summary({ of }: { of: Approval }) {
-  return (
-    <ul class="summary-lines">
-      {(of.action_summary ?? []).map((line) => <li key={line}><code>{line}</code></li>)}
-      {of.action_summary_incomplete && <li class="warn">Details are withheld here: look at what the task says before you say yes.</li>}
-    </ul>
-  );
+/** Whole is the question that stands before a run: may the task do what it says? */
+function Whole({ of, task }: { of: Approval; task: Task | undefined }) {
+  if (task) return <div class="call"><TaskFacts task={task} /></div>;
+  return <ul class="summary-lines">{(of.action_summary ?? []).map((line) => <li key={line}><code>{line}</code></li>)}</ul>;
 }
 
 function Refusal({ close, send, mayGoOn }: { close: () => void; send: (note: string, goOn: boolean) => Promise<boolean>; mayGoOn: boolean }) {

@@ -5,9 +5,8 @@ import { inbox, inboxFailed, type Waiting } from '../state/inbox';
 import { notifications, turnNotifications } from '../state/notify';
 import { runPath } from '../state/router';
 import { Button, Empty, Loading, Problem, Status, Time } from '../ui/basics';
-import { baseName, many, nameOf } from '../ui/format';
+import { baseName, nameOf } from '../ui/format';
 import { Icon } from '../ui/icon';
-import { TaskFacts } from '../run/task-facts';
 
 const chosen = signal('');
 
@@ -47,10 +46,9 @@ function Detail({ waiting: { task, approval } }: { waiting: Waiting }) {
   return (
     <div class="inbox-detail">
       <p class="inbox-of">
-        <Status of="waiting">{many(1, 'approval')}</Status> of <a href={runPath(approval.task_id, approval.run_id)}>{nameOf(task)}</a>
+        <Status of="waiting">waits</Status> <a href={runPath(approval.task_id, approval.run_id)}>{nameOf(task)}</a>
       </p>
-      {!approval.calls?.length && <div class="card"><TaskFacts task={task} /></div>}
-      <ApprovalPanel approval={approval} keys />
+      <ApprovalPanel approval={approval} task={task} keys />
     </div>
   );
 }

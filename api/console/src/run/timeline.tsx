@@ -32,7 +32,7 @@ export function Banner({ store }: { store: RunStore }) {
   if (pending.length === 0 || hasEnded(store.run.value)) return null;
   return (
     <div class="banner" role="region" aria-label="Waits for your answer" aria-live="polite">
-      {pending.map((a, i) => <ApprovalPanel key={a.id} approval={a} keys={i === 0} />)}
+      {pending.map((a, i) => <ApprovalPanel key={a.id} approval={a} task={store.task.value} keys={i === 0} />)}
     </div>
   );
 }

@@ -63,7 +63,11 @@ export function openRun(taskId: string, runId: string): RunStore {
         if (m.event === 'error') return;
         take((JSON.parse(m.data) as { data: Frame }).data);
       },
-      link: (l) => (store.link.value = l),
+      link: (l) => {
+        store.link.value = l;
+        // What was asked for while the server was away did not come.
+        if (l === 'live') wantEvents();
+      },
       refused: (e: Refused) => fail(e),
     });
   };
@@ -77,6 +81,7 @@ export function openRun(taskId: string, runId: string): RunStore {
   };
   const stopNews = onNews((e) => {
     if (e && e.task_id !== taskId) return;
+    if (!e && !store.run.value) return void begin().catch(fail); // nothing came of the first attempt
     if (!e || /^(task|run|approval)\./.test(e.type)) wantTask();
     // The stream of an ended run is over, but its patches may still be applied or taken back.
     if (store.link.value === 'ended' && (!e || e.run_id === runId) && !closed) connect(String(newest));

@@ -104,3 +104,17 @@ func TestRefuseAndContinue(t *testing.T) {
 	p.until(`document.querySelectorAll('.chain .stop').length === 3`)
 	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
 }
+
+// A command by itself is asked about as it would run, and shows what it printed.
+func TestDirectCommand(t *testing.T) {
+	t.Parallel()
+	s := common(t)
+	p := s.open(t, s.run(t, map[string]any{"execution_kind": "shell", "shell_command": "echo all is well", "working_directory": project(t)}))
+	p.until(`document.querySelector('.approval .code')?.innerText.includes('echo all is well')`)
+	p.press("a")
+	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
+	p.until(`document.querySelector('.output.stdout')?.innerText.includes('all is well') && !document.querySelector('.output.stderr')`)
+	p.sees("stderr empty")
+	p.click("Advanced")
+	p.sees("No bytes captured for this stream.")
+}
