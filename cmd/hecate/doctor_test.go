@@ -15,7 +15,7 @@ func doctor(t *testing.T, environ ...string) (code int, found map[string]finding
 	a.environ = append(a.environ, environ...)
 	code = a.run([]string{"doctor", "--json"})
 	var f findings
-	if err := json.Unmarshal([]byte(out.String()), &f); err != nil {
+	if err := json.Unmarshal(out.Bytes(), &f); err != nil {
 		t.Fatalf("%v: %s%s", err, out, errs)
 	}
 	if f.OK != (code == exitCompleted) {

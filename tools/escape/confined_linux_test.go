@@ -124,8 +124,12 @@ func TestWhatCommandsLeaveBehind(t *testing.T) {
 			tool string
 			in   args
 		}{
-			{"read_file", args{"path": path}}, {"file_write", args{"path": path, "content": "x"}}, {"file_edit", args{"path": path, "old_text": "as it was", "new_text": "x"}}, {"list_dir", args{"path": path}},
-			{"grep", args{"pattern": "SESAM", "path": path}}, {"apply_patch", args{"patch_text": "*** Begin Patch\n*** Update File: " + path + "\n@@\n-as it was\n+x\n*** End Patch\n"}},
+			{"read_file", args{"path": path}},
+			{"file_write", args{"path": path, "content": "x"}},
+			{"file_edit", args{"path": path, "old_text": "as it was", "new_text": "x"}},
+			{"list_dir", args{"path": path}},
+			{"grep", args{"pattern": "SESAM", "path": path}},
+			{"apply_patch", args{"patch_text": "*** Begin Patch\n*** Update File: " + path + "\n@@\n-as it was\n+x\n*** End Patch\n"}},
 		} {
 			if path == "pipe" && c.tool == "file_write" {
 				continue // it takes the place of the pipe

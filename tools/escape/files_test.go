@@ -16,13 +16,21 @@ func (s *scene) everyFileTool(path string) (said string, accepted []string) {
 		tool string
 		in   args
 	}{
-		{"read_file", args{"path": path}}, {"list_dir", args{"path": path}}, {"stat", args{"path": path}}, {"blame", args{"path": path}}, {"git_diff", args{"path": path}},
-		{"grep", args{"pattern": "SESAM", "path": path}}, {"glob", args{"pattern": "*", "path": path}},
-		{"file_write", args{"path": path, "content": "x"}}, {"file_write", args{"path": path, "content": "x", "operation": "append"}}, {"file_edit", args{"path": path, "old_text": "as", "new_text": "x"}},
+		{"read_file", args{"path": path}},
+		{"list_dir", args{"path": path}},
+		{"stat", args{"path": path}},
+		{"blame", args{"path": path}},
+		{"git_diff", args{"path": path}},
+		{"grep", args{"pattern": "SESAM", "path": path}},
+		{"glob", args{"pattern": "*", "path": path}},
+		{"file_write", args{"path": path, "content": "x"}},
+		{"file_write", args{"path": path, "content": "x", "operation": "append"}},
+		{"file_edit", args{"path": path, "old_text": "as", "new_text": "x"}},
 		{"apply_patch", args{"patch_text": "*** Begin Patch\n*** Add File: " + path + "\n+x\n*** End Patch\n"}},
 		{"apply_patch", args{"patch_text": "*** Begin Patch\n*** Update File: " + path + "\n@@\n-as it was\n+x\n*** End Patch\n"}},
 		{"apply_patch", args{"patch_text": "*** Begin Patch\n*** Delete File: " + path + "\n*** End Patch\n"}},
-		{"exec", args{"program": "ls", "working_directory": path}}, {"terminal_open", args{"command": "ls", "working_directory": path}},
+		{"exec", args{"program": "ls", "working_directory": path}},
+		{"terminal_open", args{"command": "ls", "working_directory": path}},
 	} {
 		r := s.call(c.tool, c.in)
 		said += r.Text + "\n"
@@ -108,7 +116,9 @@ func TestHardLinks(t *testing.T) {
 		tool string
 		in   args
 	}{
-		{"file_edit", args{"old_text": "as", "new_text": "not as"}}, {"file_write", args{"content": "x"}}, {"file_write", args{"content": "x", "operation": "append"}},
+		{"file_edit", args{"old_text": "as", "new_text": "not as"}},
+		{"file_write", args{"content": "x"}},
+		{"file_write", args{"content": "x", "operation": "append"}},
 		{"apply_patch", args{"patch_text": "*** Begin Patch\n*** Update File: PATH\n@@\n-as it was\n+x\n*** End Patch\n"}},
 	} {
 		name := fmt.Sprint("hard", i)
@@ -157,8 +167,12 @@ func TestDirectoriesThatAreSwapped(t *testing.T) {
 			tool string
 			in   args
 		}{
-			{"read_file", args{"path": "dir/secret"}}, {"file_write", args{"path": "dir/file", "content": fmt.Sprint(i)}}, {"file_write", args{"path": "dir/new/deep", "content": "x"}},
-			{"grep", args{"pattern": "SESAM", "path": "dir"}}, {"list_dir", args{"path": "dir"}}, {"file_edit", args{"path": "dir/file", "old_text": "as", "new_text": "x"}},
+			{"read_file", args{"path": "dir/secret"}},
+			{"file_write", args{"path": "dir/file", "content": fmt.Sprint(i)}},
+			{"file_write", args{"path": "dir/new/deep", "content": "x"}},
+			{"grep", args{"pattern": "SESAM", "path": "dir"}},
+			{"list_dir", args{"path": "dir"}},
+			{"file_edit", args{"path": "dir/file", "old_text": "as", "new_text": "x"}},
 		} {
 			r := s.call(c.tool, c.in)
 			went[r.Error]++

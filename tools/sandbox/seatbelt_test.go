@@ -130,9 +130,17 @@ func TestHolds(t *testing.T) {
 		readOnly, network, strict bool
 		want                      string
 	}{
-		{bwrap, true, false, true, ""}, {bwrap, false, true, true, ""}, {none, false, false, false, ""}, {none, false, true, false, ""}, {online, false, false, false, ""}, {online, true, true, true, ""},
-		{none, true, false, false, "keeps a command from changing files, so a read-only task runs none (it is not installed)"}, {sandbox.Wrapper{}, true, true, false, "changing files"},
-		{none, false, true, true, "HECATE_TASK_SANDBOX=required"}, {none, false, false, true, "holds a command to its workspace"}, {online, false, false, true, "takes the network from a command"},
+		{bwrap, true, false, true, ""},
+		{bwrap, false, true, true, ""},
+		{none, false, false, false, ""},
+		{none, false, true, false, ""},
+		{online, false, false, false, ""},
+		{online, true, true, true, ""},
+		{none, true, false, false, "keeps a command from changing files, so a read-only task runs none (it is not installed)"},
+		{sandbox.Wrapper{}, true, true, false, "changing files"},
+		{none, false, true, true, "HECATE_TASK_SANDBOX=required"},
+		{none, false, false, true, "holds a command to its workspace"},
+		{online, false, false, true, "takes the network from a command"},
 	} {
 		err := c.w.Holds(c.readOnly, c.network, c.strict)
 		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), "sandbox policy denied: nothing on this machine ") || !strings.Contains(err.Error(), c.want)) {
