@@ -2,6 +2,7 @@ package gitrepo
 
 import (
 	"context"
+	"regexp"
 	"strings"
 
 	"hecate/tools"
@@ -78,6 +79,9 @@ func below(prefix, path string) string {
 	return up + path
 }
 
+// entry is how an entry of porcelain begins.
+var entry = regexp.MustCompile(`^[ MTADRCU?!]{2} (?s:.)`)
+
 // parseStatus reads NUL-separated porcelain, in which no name is quoted.
 func parseStatus(out string) Status {
 	var s Status
@@ -88,7 +92,7 @@ func parseStatus(out string) Status {
 			s.readHead(head)
 			continue
 		}
-		if len(f) < 4 {
+		if !entry.MatchString(f) {
 			continue
 		}
 		e := Entry{Code: f[:2], Path: f[3:]}
