@@ -53,21 +53,16 @@ func (x *Executor) RequestOperation(ctx context.Context, m Meta, r operation.Req
 // workspaceOf folds the run that a request is about, and refuses what its state forbids.
 func (x *Executor) workspaceOf(ctx context.Context, r operation.Requested) (*run.State, error) {
 	s := run.New(r.RunID)
-	p := operation.Patch{ID: r.ArtifactID}
+	patch, timeline := operation.Patch{ID: r.ArtifactID}, operation.Timeline{}
 	err := x.read(ctx, RunStream(s.ID), 0, nil, func(e event.Event) {
 		s.Apply(e)
-		p.Apply(e)
+		patch.Apply(e)
+		timeline.Apply(e)
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = r.May(&s, &patch, &timeline)
 	}
-	if p.Status == "" {
-		return nil, p.May(r.Kind)
-	}
-	if err := operation.Workspace(&s); err != nil {
-		return nil, err
-	}
-	return &s, p.May(r.Kind)
+	return &s, err
 }
 
 // reached returns an unavailable fault if no live worker reaches the place.

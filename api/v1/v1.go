@@ -97,6 +97,7 @@ func Register(h huma.API, c Config) {
 	a.registerCalls()
 	a.registerPatches()
 	a.registerOperations()
+	a.registerTake()
 	a.registerApprovals()
 	a.registerRunEvents()
 	a.registerEvents()

@@ -25,9 +25,11 @@ type operationItem struct {
 	ID         string           `json:"id"`
 	TaskID     string           `json:"task_id"`
 	RunID      string           `json:"run_id"`
-	Kind       operation.Kind   `json:"kind" doc:"patch_apply or patch_revert."`
+	Kind       operation.Kind   `json:"kind" doc:"patch_apply, patch_revert, take or restore."`
+	Preview    bool             `json:"preview,omitempty" doc:"It only says what would be done."`
 	Status     string           `json:"status" doc:"requested; running; done; refused: nothing was changed, and error says why; unknown: its worker vanished in the midst." enum:"requested,running,done,refused,unknown"`
 	ArtifactID string           `json:"artifact_id,omitempty" doc:"The patch that it is about."`
+	Result     *operationResult `json:"result,omitempty" doc:"Of take and restore that are done: what became, or would become, of each file."`
 	Error      *operationFailed `json:"error,omitempty" doc:"Why it was not done."`
 	CreatedAt  string           `json:"created_at" format:"date-time"`
 }
@@ -70,11 +72,12 @@ func (a *API) getOperation(ctx context.Context, in *operationInput) (*answer[ope
 func itemOf(o operation.State) operationItem {
 	r := o.Requested
 	out := operationItem{
-		ID: o.ID, TaskID: r.TaskID, RunID: r.RunID, Kind: r.Kind, Status: "requested", ArtifactID: r.ArtifactID, CreatedAt: projections.FormatTime(o.At),
+		ID: o.ID, TaskID: r.TaskID, RunID: r.RunID, Kind: r.Kind, Preview: r.Preview, Status: "requested", ArtifactID: r.ArtifactID, CreatedAt: projections.FormatTime(o.At),
 	}
 	switch c := o.Completed; {
 	case c != nil:
 		out.Status = string(c.Outcome)
+		out.Result = resultOf(c.Landed)
 		if c.Outcome != operation.Done {
 			out.Error = &operationFailed{c.Code, c.Message}
 		}
@@ -98,7 +101,8 @@ func (a *API) operate(ctx context.Context, r operation.Requested, done func(oper
 	if err != nil {
 		return nil, err
 	}
-	if s.Spec.WorkspaceMode == "in_place" { // the files are the operator's own
+	own := s.Spec.WorkspaceMode == "in_place" || r.Kind == operation.Take
+	if own && !r.Preview { // the files are the operator's own
 		if err := a.mustDecide(ctx, s.Spec.Network); err != nil {
 			return nil, err
 		}

@@ -1,5 +1,6 @@
 // Package operation is what somebody has done to the workspace of a run from outside
-// of the run: a patch is applied, or taken back. The request is an event in a stream of its own; a worker that reaches the
+// of the run: a patch is applied, or taken back; the workspace is put back to an earlier
+// moment; what the run has changed in its copy is taken over into the source. The request is an event in a stream of its own; a worker that reaches the
 // workspace carries it out, and says in the same stream what came of it.
 package operation
 
@@ -17,6 +18,8 @@ type Kind string
 const (
 	PatchApply  Kind = "patch_apply"  // write what a patch proposes
 	PatchRevert Kind = "patch_revert" // put back what a patch has changed
+	Take        Kind = "take"         // put what was changed in a copy into the source
+	Restore     Kind = "restore"      // put the workspace back to an earlier moment
 )
 
 // Outcome is how an operation ended.

@@ -62,15 +62,3 @@ func (p *Patch) Result(k Kind, operationID string) event.Payload {
 		ArtifactID: p.ID, Path: p.Fact.Path, ArtifactStatus: Reverted, BeforeExisted: p.Fact.BeforeExisted, OperationID: operationID,
 	}
 }
-
-// Workspace returns a fault unless the run's workspace may be touched from outside: the
-// run must have one, and rest.
-func Workspace(s *run.State) error {
-	switch {
-	case !s.Status.Terminal() && s.Status != run.StatusAwaitingApproval:
-		return fault.Conflict("conflict", "the run is %s; its workspace is its own until it has ended or waits for an approval", s.Status)
-	case s.WorkspacePath == "":
-		return fault.Conflict("conflict", "the run has no workspace")
-	}
-	return nil
-}

@@ -52,6 +52,8 @@ type State struct {
 	Failure      *ModelCallFailed
 	Batch        *Batch // the last answer, nil before the first
 
+	Snapshot string // the last one of the workspace; "" before the first change
+
 	Steps    int64 // steps so far; their ids are derived from their numbers
 	Approval *ApprovalRequested
 	Resolved map[string]string // decided approvals by id
@@ -136,6 +138,12 @@ func (s *State) Apply(e event.Event) {
 	s.Version = e.Version
 	if e.Position > 0 {
 		s.Position = e.Position
+	}
+	if p, ok := e.Payload.(WorkspaceChanged); ok {
+		if p.After != "" {
+			s.Snapshot = p.After
+		}
+		return
 	}
 	if s.Status.Terminal() {
 		s.applyLate(e)

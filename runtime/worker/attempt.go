@@ -41,6 +41,7 @@ type attempt struct {
 	locks   locks               // execution locks that are held for a call
 	entered bool                // it has a share of its workspace
 	watched bool                // by the repetition guard, when it was decided last
+	changes changes             // what calls do to the workspace
 }
 
 // prepared is a call whose arguments were read, or could not be.
@@ -81,6 +82,7 @@ func (a *attempt) close() {
 		terminal.Gone(a.t.terminals.Close(a.s.ID)) // of what ended well they are closed already
 	}
 	a.unlock(context.Background())
+	a.changes.close()
 	a.leave()
 	a.unclaim()
 	a.Progress.drop(a.s.ID)
@@ -228,10 +230,13 @@ func (a *attempt) posture() permission.Posture {
 }
 
 // hidden are the directories of the server that stand in the workspace, below its root.
-func (a *attempt) hidden() []string {
+func (a *attempt) hidden() []string { return below(a.s.WorkspacePath, a.Settings.Hidden) }
+
+// below returns those of the directories that stand in root, as paths below it.
+func below(root string, dirs []string) []string {
 	var out []string
-	for _, dir := range a.Settings.Hidden {
-		if rel, err := filepath.Rel(a.s.WorkspacePath, dir); err == nil && filepath.IsLocal(rel) {
+	for _, dir := range dirs {
+		if rel, err := filepath.Rel(root, dir); err == nil && filepath.IsLocal(rel) {
 			out = append(out, rel)
 		}
 	}
@@ -429,7 +434,7 @@ func lateResults(staged []event.Event) []event.Payload {
 	for _, e := range staged {
 		switch e.Payload.(type) {
 		case run.ShellOutput, run.ShellExited, run.ToolCompleted, run.ToolFailed, run.ToolCancelled, run.ToolTimedOut,
-			run.FilePatch, run.ArtifactRecorded, run.DispatchSettled, run.ModelCallCompleted, run.ProgressCheckCompleted:
+			run.FilePatch, run.ArtifactRecorded, run.WorkspaceChanged, run.DispatchSettled, run.ModelCallCompleted, run.ProgressCheckCompleted:
 			out = append(out, e.Payload)
 		}
 	}

@@ -36,6 +36,10 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	if len(e.Locks) > 0 && !a.locks.are(e) {
 		return a.lock(ctx, e)
 	}
+	a.stage(a.before(ctx, e.Call)...)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
 	intent := a.intend(e, p)
 	env := a.env(e.Call, intent.StepID)
 	a.stage(intent)
@@ -51,8 +55,9 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	r := a.handle(ctx, e.Call, p, env)
 	a.leaveLocks(intent.StepID)
 	a.shareWithTerminal(ctx, intent.StepID)
-	delete(a.ready, e.Call.ID)
 	a.stage(r.Facts...)
+	a.stage(a.after(ctx, e.Call, intent.StepID)...)
+	delete(a.ready, e.Call.ID)
 	settled := settlement(intent, r)
 	settled.Repeat = a.repeated(e.Call, r.Text)
 	a.stage(settled)

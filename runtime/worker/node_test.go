@@ -24,9 +24,9 @@ import (
 	"hecate/runtime/worker"
 	"hecate/runtime/workspace"
 	"hecate/tools"
-	"hecate/tools/sandbox"
 	"hecate/tools/builtin"
 	"hecate/tools/process"
+	"hecate/tools/sandbox"
 )
 
 func TestMain(m *testing.M) {

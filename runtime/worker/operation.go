@@ -106,8 +106,9 @@ type job struct {
 	o     operation.State
 	epoch int64 // of the claim
 
-	s     *run.State // the run that it is about
-	patch operation.Patch
+	s        *run.State // the run that it is about
+	patch    operation.Patch
+	timeline operation.Timeline
 }
 
 // operateOn does an operation, if there is something to do for it here. An error means
@@ -185,7 +186,8 @@ func (j *job) alone(ctx context.Context) error {
 // look folds the run that the operation is about. It returns a fault unless that rests.
 func (j *job) look(ctx context.Context) (err error) {
 	j.patch = operation.Patch{ID: j.o.Requested.ArtifactID}
-	j.s, err = j.Executor.OutlineRun(ctx, j.o.Requested.RunID, j.patch.Apply)
+	j.timeline = operation.Timeline{}
+	j.s, err = j.Executor.OutlineRun(ctx, j.o.Requested.RunID, j.patch.Apply, j.timeline.Apply)
 	if err != nil {
 		return err
 	}
@@ -203,6 +205,10 @@ func (j *job) carryOut(ctx context.Context) (c operation.Completed, adds []event
 	switch k := j.o.Requested.Kind; k {
 	case operation.PatchApply, operation.PatchRevert:
 		return j.applyPatch(ctx)
+	case operation.Take:
+		return j.take(ctx)
+	case operation.Restore:
+		return j.restore(ctx)
 	default:
 		return c, nil, fault.Unprocessable("operation_unsupported", "this worker does not know the operation %q; is it older than the server?", k)
 	}

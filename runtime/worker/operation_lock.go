@@ -10,6 +10,7 @@ import (
 
 	"hecate/domain/fault"
 	"hecate/domain/ident"
+	"hecate/domain/operation"
 	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/tools/rootfs"
@@ -50,9 +51,17 @@ func (j *job) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, fault.Conflict("invalid_request", "the run's workspace is gone: %s", rootfs.Cause(err))
 	}
+	names := []string{name}
+	if j.o.Requested.Kind == operation.Take {
+		source, err := source(j.s)
+		if err != nil {
+			return nil, err
+		}
+		names = append(names, j.places.lockOfDir(source))
+	}
 	h := eventstore.Holder{Run: j.o.ID, Call: "operation"}
 	for until := time.Now().Add(operationWait); ; {
-		err := j.Store.TakeLocks(ctx, j.t.instance, h, []string{name})
+		err := j.Store.TakeLocks(ctx, j.t.instance, h, names)
 		var held *eventstore.LockedError
 		switch {
 		case err == nil:

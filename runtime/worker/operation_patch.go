@@ -14,6 +14,7 @@ import (
 	"hecate/tools/filepatch"
 	"hecate/tools/process"
 	"hecate/tools/rootfs"
+	"hecate/tools/snapshot"
 )
 
 // patchedMax is how large a file may be that is compared with a patch, in bytes. A patch
@@ -58,13 +59,33 @@ func (j *job) applyPatch(ctx context.Context) (c operation.Completed, adds []eve
 	case now != from:
 		return c, nil, fault.Conflict("invalid_request", "the file %q is not what the patch expects; it was changed since, and is left as it is", p.Path)
 	}
+	noting := j.watch(ctx)
 	if err := j.begin(ctx); err != nil {
 		return c, nil, err
 	}
 	if err := j.write(ctx, root, found, to); err != nil {
 		return c, nil, err
 	}
-	return done, adds, nil
+	return done, append(noting(), adds...), nil
+}
+
+// watch looks at the workspace before a file of it is written, and returns what says
+// afterwards what has changed. That a snapshot cannot be taken keeps no patch from being applied.
+func (j *job) watch(ctx context.Context) (changed func() []event.Payload) {
+	h, err := j.history(j.s.TaskID, j.s.WorkspacePath)
+	var before snapshot.Tree
+	if err == nil {
+		before, err = h.peek(ctx)
+	}
+	return func() (out []event.Payload) {
+		if err == nil {
+			out, err = h.note(ctx, before, j.o.ID)
+		}
+		if err != nil {
+			j.Log.Warn("take a snapshot of a workspace", "operation_id", j.o.ID, "error", err)
+		}
+		return out
+	}
 }
 
 // loadPatched reads the file that a patch is about. Where its path leads through a link

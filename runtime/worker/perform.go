@@ -106,6 +106,7 @@ func (a *attempt) begin(ctx context.Context, e run.Begin) error {
 		a.stage(a.s.Failing(run.Fail{Reason: "workspace_unavailable", Message: problem.Error()})...)
 		return a.flush(ctx)
 	}
+	a.foresee(ctx)
 	if a.s.Spec.ExecutionKind == run.KindAgentLoop && !a.s.Seeded {
 		a.stage(run.ConversationSeeded{Messages: a.seed()})
 	}

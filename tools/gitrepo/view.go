@@ -184,7 +184,7 @@ func copyIfThere(from, to string) error {
 // run runs a git command that looks at the work tree through the view.
 func (v *view) run(ctx context.Context, c call, args ...string) ([]byte, error) {
 	c.dir = v.look
-	c.env = []string{"GIT_DIR=" + v.dir, "GIT_WORK_TREE=" + v.Top, "GIT_OBJECT_DIRECTORY=" + filepath.Join(v.common, "objects")}
+	c.env = append([]string{"GIT_DIR=" + v.dir, "GIT_WORK_TREE=" + v.Top, "GIT_OBJECT_DIRECTORY=" + filepath.Join(v.common, "objects")}, c.env...)
 	return runWith(ctx, c, args...)
 }
 

@@ -78,7 +78,7 @@ func TestRestoreIsExact(t *testing.T) {
 		if (a == b) != maps.Equal(before, after) {
 			rt.Fatal("snapshots are equal exactly if the directories are")
 		}
-		l, err := s.Restore(t.Context(), root, b, a)
+		l, err := s.Restore(t.Context(), root, b, a, false)
 		if err != nil || !l.Applied {
 			rt.Fatalf("%v %s", err, outcomes(l))
 		}

@@ -14,11 +14,12 @@ const notUndoneMax = 1000
 // Restore makes the files of root that differ between the snapshots current and to equal
 // to again, all or none, as Land does. What is neither as in current nor as in to has
 // been changed since current was taken: it conflicts, and nothing is written. Ignored
-// files are left alone and listed; so is .git, without being listed: commits stay.
-func (s *Store) Restore(ctx context.Context, root string, current, to Tree) (Landing, error) {
+// files are left alone and listed; so is .git, without being listed: commits stay. A dry
+// run says what would be, and writes nothing.
+func (s *Store) Restore(ctx context.Context, root string, current, to Tree, dryRun bool) (Landing, error) {
 	s.landing.Lock()
 	defer s.landing.Unlock()
-	l, err := s.land(ctx, Plan{Target: root, Base: current, Result: to, Sensitive: true, strict: true})
+	l, err := s.land(ctx, Plan{Target: root, Base: current, Result: to, Sensitive: true, DryRun: dryRun, strict: true})
 	if err == nil {
 		err = s.notUndone(ctx, root, to, &l)
 	}

@@ -16,7 +16,7 @@ func TestRestoreConflictsWithLaterChanges(t *testing.T) {
 	put(t, filepath.Join(root, "b"), "2")
 	b := take(t, s, root)
 	put(t, filepath.Join(root, "a"), "0\n"+poem+"mine\n")
-	l, err := s.Restore(t.Context(), root, b, a)
+	l, err := s.Restore(t.Context(), root, b, a, false)
 	if err != nil || l.Applied || outcomes(l) != "a conflicted: has been changed since\nb written\n" {
 		t.Error(err, outcomes(l))
 	}
@@ -28,7 +28,7 @@ func TestRestoreSaysWhatIsNotUndone(t *testing.T) {
 	s, root := newStore(t), dirOf(t, files{".gitignore": "*.log\nnode_modules/\n", "a": "1", ".hecate/config.toml": "1"})
 	a := take(t, s, root)
 	files{"a": "2", "x.log": "1", "node_modules/m/i.js": "1", ".hecate/config.toml": "2", "new/n": "1"}.write(t, root)
-	l, err := s.Restore(t.Context(), root, take(t, s, root), a)
+	l, err := s.Restore(t.Context(), root, take(t, s, root), a, false)
 	if err != nil || !l.Applied || !slices.Equal(l.NotUndone, []string{"node_modules/", "x.log"}) || l.NotUndoneCount != 2 {
 		t.Error(err, outcomes(l), l.NotUndone)
 	}

@@ -48,6 +48,8 @@ type Options struct {
 	// Include are paths that are included even if they are ignored, such as files that a
 	// repository tracks all the same. Needed in the first snapshot of a directory only.
 	Include []string
+	// Peek leaves the last snapshot of the directory the one before (see Store.Last).
+	Peek bool
 	// Exclude are directories and files that stay out, with all below them, whatever else is
 	// said; slash-separated paths below the root.
 	Exclude []string

@@ -48,7 +48,7 @@ func (s *Store) take(ctx context.Context, root string, o Options) (oid, error) {
 	if err == nil {
 		err = t.sync()
 	}
-	if err != nil || slices.Equal(t.next, known.sorted) {
+	if err != nil || o.Peek || slices.Equal(t.next, known.sorted) {
 		return id, err
 	}
 	if err = s.setRef(ctx, filepath.Join("refs", "last", key), id); err == nil {

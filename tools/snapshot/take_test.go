@@ -60,7 +60,7 @@ func TestTakeOfAHostileRepository(t *testing.T) {
 	if err != nil || !strings.Contains(string(patch), "\n-a\r\n-b\n+c\r\n $Id$\n") {
 		t.Errorf("%v\n%s", err, patch)
 	}
-	if l, err := s.Restore(t.Context(), root, b, a); err != nil || !l.Applied {
+	if l, err := s.Restore(t.Context(), root, b, a, false); err != nil || !l.Applied {
 		t.Error(err)
 	}
 	same(t, "restored", read(t, root), before)
@@ -248,7 +248,7 @@ func TestTakeFollowsNoLinks(t *testing.T) {
 	if got := held(t, s, take(t, s, root)); !slices.Equal(got, []string{".gitignore", "d", "f", "to"}) {
 		t.Errorf("%q", got)
 	}
-	if l, err := s.Restore(t.Context(), root, take(t, s, root), a); err != nil || !l.Applied {
+	if l, err := s.Restore(t.Context(), root, take(t, s, root), a, false); err != nil || !l.Applied {
 		t.Error(err, outcomes(l))
 	}
 	same(t, "outside", read(t, outside), files{"secret": "s", ".gitignore": "*\n"})
