@@ -37,6 +37,7 @@ Examples:
 
     hecate demo                                   see it work, without any model or key
     hecate run "make the failing test pass"       work on a copy of this directory
+    hecate take                                   put what it changed into this directory
     hecate serve                                  run the server
     hecate approvals                              what waits for you
     hecate log                                    the history of the latest run
@@ -54,6 +55,8 @@ type commandLine struct {
 	Continue    continueCommand    `cmd:"" group:"work" help:"Say something more in a run's conversation."`
 	Retry       retryCommand       `cmd:"" group:"work" help:"Do a run's task again from the beginning."`
 	Branch      branchCommand      `cmd:"" group:"work" help:"Make one model call of a run again."`
+	Take        takeCommand        `cmd:"" group:"work" help:"Put what a run has changed in its copy into the directory itself."`
+	Restore     restoreCommand     `cmd:"" group:"work" help:"Put a run's workspace back to before one of its calls."`
 	Attach      attachCommand      `cmd:"" group:"work" help:"Follow a run that is under way, and answer what it asks."`
 	Demo        demoCommand        `cmd:"" group:"work" help:"Show a whole run with a scripted model."`
 	Tasks       tasksCommand       `cmd:"" group:"look" help:"List tasks, or show one."`

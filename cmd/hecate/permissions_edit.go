@@ -295,5 +295,5 @@ func (a *app) confirm(what, without string) error {
 			return nil
 		}
 	}
-	return &failure{code: exitRefused, err: errors.New("nothing was accepted")}
+	return &failure{code: exitRefused, err: errors.New("nothing was done")}
 }

@@ -170,7 +170,11 @@ func (f *follower) verdict(r runResult) {
 	if f.passing {
 		return
 	}
-	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"history", "hecate log " + r.RunID}, {"go on", f.goOn(r)}} {
+	take := ""
+	if f.origin != "" && len(r.Files) > 0 && !r.left {
+		take = "hecate take " + r.RunID
+	}
+	for _, row := range [][2]string{{"workspace", r.WorkspacePath}, {"take it", take}, {"history", "hecate log " + r.RunID}, {"go on", f.goOn(r)}} {
 		if row[1] != "" {
 			fmt.Fprintf(f.out, "  %s %s\n", st.Dim(fmt.Sprintf("%-9s", row[0])), terminal.Line(row[1]))
 		}

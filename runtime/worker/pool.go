@@ -77,7 +77,7 @@ type Config struct {
 	Workspaces   *workspace.Manager
 	Clock        clock.Clock
 	SystemPrompt string // the broadest layer of the composed prompt; may be empty
-	Workers      int    // runs executed at a time, at least 1; without those that wait for an execution lock
+	Workers      int    // runs executed at a time; 0: none, only what is done to workspaces from outside; without those that wait for an execution lock
 	ClaimsMax    int    // runs executed at a time by all processes of the log, without the same; 0: no bound
 	NodeID       string // names this installation in run.claimed and run.started
 	Log          *slog.Logger
@@ -205,7 +205,7 @@ func (p *Pool) serve(ctx context.Context) error {
 	g.Go(func() error { return p.sweep(gctx, t) })
 	g.Go(func() error { return p.reconcile(gctx) })
 	g.Go(func() error { return p.retain(gctx, t) })
-	for range max(1, p.Workers) {
+	for range p.Workers {
 		g.Go(func() error { return p.work(gctx, acting, t) })
 	}
 	for range operators {

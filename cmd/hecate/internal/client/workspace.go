@@ -1,0 +1,119 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Operation is something that is done to a run's workspace from outside of the run.
+type Operation struct {
+	ID     string `json:"id"`
+	Kind   string `json:"kind"`
+	Status string `json:"status"`
+	Result Landed `json:"result"`
+	Error  *struct {
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// Landed says what became, or would become, of each file.
+type Landed struct {
+	Target         string       `json:"target"`
+	Branch         string       `json:"branch"`
+	Commit         string       `json:"commit"`
+	Digest         string       `json:"digest"`
+	Files          []LandedFile `json:"files"` // the first of them
+	FilesCount     int64        `json:"files_count"`
+	Conflicts      int64        `json:"conflicts"`
+	Withheld       int64        `json:"withheld"`
+	NotUndone      []string     `json:"not_undone"`
+	NotUndoneCount int64        `json:"not_undone_count"`
+	Diff           string       `json:"diff"`
+	DiffCut        bool         `json:"diff_cut"`
+}
+
+// LandedFile is what becomes of one file.
+type LandedFile struct {
+	Path    string `json:"path"`
+	Outcome string `json:"outcome"`
+	Reason  string `json:"reason"`
+	Class   string `json:"class"`
+}
+
+// Take is what is to be taken of a run's changes.
+type Take struct {
+	Paths     []string `json:"paths,omitempty"`
+	Branch    string   `json:"branch,omitempty"`
+	Sensitive bool     `json:"sensitive,omitempty"`
+	Markers   bool     `json:"markers,omitempty"`
+}
+
+// Restore is the moment that a workspace is to be put back to.
+type Restore struct {
+	Before string `json:"before"`
+	Force  bool   `json:"force,omitempty"`
+}
+
+// reviewed is the part of a request that says whether it is a preview, or which one was seen.
+type reviewed struct {
+	Preview bool   `json:"preview,omitempty"`
+	Digest  string `json:"digest,omitempty"`
+}
+
+// TakeRun puts what a run has changed into its source, as the preview with the digest
+// showed it; without a digest it returns a preview.
+func (c *Client) TakeRun(ctx context.Context, r Run, t Take, digest string) (Landed, error) {
+	return c.operate(ctx, r, "/take", struct {
+		reviewed
+		Take
+	}{reviewed{digest == "", digest}, t})
+}
+
+// RestoreRun puts a run's workspace back, as the preview with the digest showed it; without
+// a digest it returns a preview.
+func (c *Client) RestoreRun(ctx context.Context, r Run, to Restore, digest string) (Landed, error) {
+	return c.operate(ctx, r, "/restore", struct {
+		reviewed
+		Restore
+	}{reviewed{digest == "", digest}, to})
+}
+
+// operate has something done to a workspace. What takes long goes on without us.
+func (c *Client) operate(ctx context.Context, r Run, path string, body any) (Landed, error) {
+	var o Operation
+	if _, err := c.call(ctx, http.MethodPost, RunPath(r.TaskID, r.ID)+path, body, &o); err != nil {
+		return Landed{}, err
+	}
+	switch {
+	case o.Error != nil:
+		return Landed{}, errors.New(o.Error.Message)
+	case o.Status != "done":
+		return Landed{}, fmt.Errorf("the server is still at it (operation %s is %s)", o.ID, o.Status)
+	}
+	return o.Result, nil
+}
+
+// RestorePoint is a moment that a run's workspace can be put back to.
+type RestorePoint struct {
+	ID             string `json:"id"`
+	StepID         string `json:"step_id"`
+	ToolCallID     string `json:"tool_call_id"`
+	ToolName       string `json:"tool_name"`
+	ModelCallIndex int64  `json:"model_call_index"`
+	OperationID    string `json:"operation_id"`
+	Available      bool   `json:"available"`
+	Changed        []struct {
+		Path string `json:"path"`
+		Kind string `json:"kind"`
+	} `json:"changed"` // the first of them
+	ChangedCount int64 `json:"changed_count"`
+}
+
+// RestorePoints lists the moments that a run's workspace can be put back to, oldest first.
+func (c *Client) RestorePoints(ctx context.Context, r Run) ([]RestorePoint, error) {
+	var out []RestorePoint
+	_, err := c.call(ctx, http.MethodGet, RunPath(r.TaskID, r.ID)+"/restore-points", nil, &out)
+	return out, err
+}

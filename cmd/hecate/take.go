@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"hecate/cmd/hecate/internal/client"
+)
+
+// takeCommand is "hecate take".
+type takeCommand struct {
+	serverFlags
+	From      string   `arg:"" optional:"" name:"run" help:"The run, or a task for its latest run. Default: the latest run of all."`
+	Paths     []string `arg:"" optional:"" help:"Only these files, and what is below these directories. Default: everything."`
+	Branch    string   `placeholder:"NAME" help:"Make a commit on a new git branch, and leave the files themselves as they are."`
+	Sensitive bool     `help:"Take files that make programs run, or say what agents may do, as well."`
+	Markers   bool     `help:"Where texts conflict, write both sides with the usual markers."`
+	reviewFlags
+}
+
+// Help is the long help of the command.
+func (takeCommand) Help() string {
+	return `A run works on a copy. This puts what it has changed there into the directory that the copy was made from.
+Files that were changed in that directory meanwhile are merged; if one conflicts, nothing is written. You see every
+change before, and only what you saw is written.
+
+Examples:
+
+    hecate take                            all that the latest run has changed
+    hecate take run_5d20… src go.mod       some of it
+    hecate take --branch agent/fix         as a commit on a new branch`
+}
+
+// Run does the command.
+func (c takeCommand) Run(a *app) error {
+	ctx := context.Background()
+	return c.withServer(ctx, a, startForOperations(c.From), func(server *client.Client, _ *localServer) error {
+		run, err := findRun(ctx, server, c.From)
+		if err != nil {
+			return err
+		}
+		plan := client.Take{Paths: c.Paths, Branch: c.Branch, Sensitive: c.Sensitive, Markers: c.Markers}
+		r := review{app: a, reviewFlags: c.reviewFlags, command: "hecate take " + run.ID, question: "take this? y or n: ", nothing: "there is nothing to take"}
+		if !c.Markers {
+			r.conflicting = "take the others by naming them, or have both sides written: --markers"
+		}
+		r.withheld = "files that make programs run, or say what agents may do, stay behind; to take them as well: --sensitive"
+		return r.through(func(digest string) (client.Landed, error) { return server.TakeRun(ctx, run, plan, digest) })
+	})
+}
+
+// restoreCommand is "hecate restore".
+type restoreCommand struct {
+	serverFlags
+	From   string `arg:"" name:"run" help:"The run, or a task for its latest run."`
+	Before string `placeholder:"CALL" help:"The step, call or operation before which the workspace is to be again. Without it: list them."`
+	Force  bool   `help:"Put back also what was changed since by others than the run."`
+	reviewFlags
+}
+
+// Help is the long help of the command.
+func (restoreCommand) Help() string {
+	return `It makes the files of a run's workspace what they were before one of its calls. Ignored files and commits
+stay as they are. What it did can be put back in the same way.
+
+Examples:
+
+    hecate restore run_5d20…                           what there is to go back to
+    hecate restore run_5d20… --before step_81be…       back to before that call`
+}
+
+// Run does the command.
+func (c restoreCommand) Run(a *app) error {
+	ctx := context.Background()
+	return c.withServer(ctx, a, startForOperations(c.From), func(server *client.Client, _ *localServer) error {
+		run, err := findRun(ctx, server, c.From)
+		if err != nil {
+			return err
+		}
+		points, err := server.RestorePoints(ctx, run)
+		if err != nil {
+			return fmt.Errorf("list the restore points of run %s: %w", run.ID, err)
+		}
+		if c.Before == "" {
+			return listRestorePoints(a, c.JSON, run, points)
+		}
+		plan := client.Restore{Before: c.Before, Force: c.Force}
+		r := review{
+			app: a, reviewFlags: c.reviewFlags, command: "hecate restore " + run.ID + " --before " + c.Before,
+			question: "put this back? y or n: ", nothing: "the workspace is as it was then already",
+		}
+		if !c.Force {
+			r.conflicting = "they were changed since by others than the run; to put them back as well: --force"
+		}
+		return r.through(func(digest string) (client.Landed, error) { return server.RestoreRun(ctx, run, plan, digest) })
+	})
+}
+
+// startForOperations returns what starts a server on the data directory that has a run. It
+// executes no runs: what was left open stays so.
+func startForOperations(run string) func(context.Context, *app) (*localServer, error) {
+	return func(ctx context.Context, a *app) (*localServer, error) {
+		var missing error
+		for _, dir := range a.dataDirs() {
+			if _, err := os.Stat(filepath.Join(dir, "hecate.db")); err != nil {
+				continue
+			}
+			local, err := a.startLocal(ctx, dir, map[string]string{"HECATE_TASK_QUEUE_WORKERS": "0"})
+			if err != nil {
+				return nil, err
+			}
+			if _, missing = findRun(ctx, local.Client, run); missing == nil {
+				return local, nil
+			}
+			_ = local.close() // it did nothing
+		}
+		if missing == nil {
+			_, missing = serverFlags{}.connect(ctx, a)
+		}
+		return nil, missing
+	}
+}
