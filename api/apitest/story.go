@@ -47,7 +47,10 @@ func Story(t testing.TB, store eventstore.Store) {
 		operation.Begun{NodeID: "runtime_1", Instance: "instance_1", Epoch: 4})
 	Append(t, store, "run-"+RunID,
 		run.FileApplied{ArtifactID: "artifact_5", Path: "/tmp/ws/a", ArtifactStatus: operation.Applied, OperationID: OperationID},
-		run.FileReverted{ArtifactID: "artifact_3", Path: "/tmp/ws/a", ArtifactStatus: operation.Reverted, OperationID: "op_2"})
+		run.FileReverted{ArtifactID: "artifact_3", Path: "/tmp/ws/a", ArtifactStatus: operation.Reverted, OperationID: "op_2"},
+		run.WorkspaceChanged{Before: "1f2e", After: "3d4c", StepID: "step_3", ToolCallID: "c1", ToolName: "shell_exec", Files: []run.FileChange{{Path: "a", Kind: "update"}}, FilesCount: 1},
+		run.WorkspaceTaken{OperationID: "op_3", Target: "/src", Before: "1f2e", After: "3d4c", Whole: true, FilesCount: 1},
+		run.WorkspaceRestored{OperationID: "op_4", Before: "step_3", Snapshot: "1f2e", FilesCount: 1})
 	Append(t, store, "op-"+OperationID, operation.Completed{Outcome: operation.Done})
 }
 

@@ -202,22 +202,22 @@ func (e CallAnswerScope) Valid() bool {
 
 // Defines values for CreateTaskRequestExecutionKind.
 const (
-	AgentLoop CreateTaskRequestExecutionKind = "agent_loop"
-	File      CreateTaskRequestExecutionKind = "file"
-	Git       CreateTaskRequestExecutionKind = "git"
-	Shell     CreateTaskRequestExecutionKind = "shell"
+	CreateTaskRequestExecutionKindAgentLoop CreateTaskRequestExecutionKind = "agent_loop"
+	CreateTaskRequestExecutionKindFile      CreateTaskRequestExecutionKind = "file"
+	CreateTaskRequestExecutionKindGit       CreateTaskRequestExecutionKind = "git"
+	CreateTaskRequestExecutionKindShell     CreateTaskRequestExecutionKind = "shell"
 )
 
 // Valid indicates whether the value is a known member of the CreateTaskRequestExecutionKind enum.
 func (e CreateTaskRequestExecutionKind) Valid() bool {
 	switch e {
-	case AgentLoop:
+	case CreateTaskRequestExecutionKindAgentLoop:
 		return true
-	case File:
+	case CreateTaskRequestExecutionKindFile:
 		return true
-	case Git:
+	case CreateTaskRequestExecutionKindGit:
 		return true
-	case Shell:
+	case CreateTaskRequestExecutionKindShell:
 		return true
 	default:
 		return false
@@ -335,6 +335,69 @@ const (
 func (e HealthStatus) Valid() bool {
 	switch e {
 	case HealthStatusOk:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LandedFileClass.
+const (
+	LandedFileClassCi          LandedFileClass = "ci"
+	LandedFileClassEditor      LandedFileClass = "editor"
+	LandedFileClassHooks       LandedFileClass = "hooks"
+	LandedFileClassLeadsOut    LandedFileClass = "leads-out"
+	LandedFileClassMcp         LandedFileClass = "mcp"
+	LandedFileClassPermissions LandedFileClass = "permissions"
+	LandedFileClassShell       LandedFileClass = "shell"
+)
+
+// Valid indicates whether the value is a known member of the LandedFileClass enum.
+func (e LandedFileClass) Valid() bool {
+	switch e {
+	case LandedFileClassCi:
+		return true
+	case LandedFileClassEditor:
+		return true
+	case LandedFileClassHooks:
+		return true
+	case LandedFileClassLeadsOut:
+		return true
+	case LandedFileClassMcp:
+		return true
+	case LandedFileClassPermissions:
+		return true
+	case LandedFileClassShell:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for LandedFileOutcome.
+const (
+	Already    LandedFileOutcome = "already"
+	Conflicted LandedFileOutcome = "conflicted"
+	Deleted    LandedFileOutcome = "deleted"
+	Merged     LandedFileOutcome = "merged"
+	Withheld   LandedFileOutcome = "withheld"
+	Written    LandedFileOutcome = "written"
+)
+
+// Valid indicates whether the value is a known member of the LandedFileOutcome enum.
+func (e LandedFileOutcome) Valid() bool {
+	switch e {
+	case Already:
+		return true
+	case Conflicted:
+		return true
+	case Deleted:
+		return true
+	case Merged:
+		return true
+	case Withheld:
+		return true
+	case Written:
 		return true
 	default:
 		return false
@@ -1821,6 +1884,15 @@ type EventPage struct {
 // EventPageObject Names the kind of the answer.
 type EventPageObject string
 
+// FileChange defines model for FileChange.
+type FileChange struct {
+	// Kind What kind of thing it is.
+	Kind string `json:"kind"`
+
+	// Path The file that it is about, as an absolute path.
+	Path string `json:"path"`
+}
+
 // Health defines model for Health.
 type Health struct {
 	// Sandbox How runs are confined.
@@ -1838,6 +1910,25 @@ type Health struct {
 
 // HealthStatus Always ok: a server that is not does not answer.
 type HealthStatus string
+
+// LandedFile defines model for LandedFile.
+type LandedFile struct {
+	// Class Of a file that makes programs run, or says what agents may do.
+	Class   *LandedFileClass  `json:"class,omitempty"`
+	Outcome LandedFileOutcome `json:"outcome"`
+
+	// Path Below the directory; quoted as in Go if it is no UTF-8.
+	Path string `json:"path"`
+
+	// Reason Of a conflict, to be read after the path.
+	Reason *string `json:"reason,omitempty"`
+}
+
+// LandedFileClass Of a file that makes programs run, or says what agents may do.
+type LandedFileClass string
+
+// LandedFileOutcome defines model for LandedFile.Outcome.
+type LandedFileOutcome string
 
 // LiveWorker defines model for LiveWorker.
 type LiveWorker struct {
@@ -1900,8 +1991,14 @@ type OperationItem struct {
 	// Id Identifies it; opaque.
 	Id string `json:"id"`
 
-	// Kind patch_apply or patch_revert.
+	// Kind patch_apply, patch_revert, take or restore.
 	Kind string `json:"kind"`
+
+	// Preview It only says what would be done.
+	Preview *bool `json:"preview,omitempty"`
+
+	// Result Of take and restore that are done: what became, or would become, of each file.
+	Result *OperationResult `json:"result,omitempty"`
 
 	// RunId The run that it belongs to.
 	RunId string `json:"run_id"`
@@ -1923,6 +2020,47 @@ type OperationItemAnswer struct {
 
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
+}
+
+// OperationResult defines model for OperationResult.
+type OperationResult struct {
+	// After The snapshot that they lead to.
+	After *string `json:"after,omitempty"`
+
+	// Before The snapshot that the changes count from.
+	Before *string `json:"before,omitempty"`
+
+	// Branch The new branch.
+	Branch *string `json:"branch,omitempty"`
+
+	// Commit The commit on the branch; of a preview the one that it would stand on.
+	Commit *string `json:"commit,omitempty"`
+
+	// Conflicts Files that conflict.
+	Conflicts int64 `json:"conflicts"`
+
+	// Diff Of a preview: what changes, as a unified diff.
+	Diff *string `json:"diff,omitempty"`
+
+	// DiffCut The diff goes on; it is longer than 4 MiB.
+	DiffCut *bool `json:"diff_cut,omitempty"`
+
+	// Digest Of all that matters for what is done.
+	Digest string `json:"digest"`
+
+	// Files At most 500.
+	Files      []LandedFile `json:"files"`
+	FilesCount int64        `json:"files_count"`
+
+	// NotUndone Of restore: ignored files and what else no snapshot holds, which stay as they are; at most 500. Commits stay as well.
+	NotUndone      *[]string `json:"not_undone,omitempty"`
+	NotUndoneCount *int64    `json:"not_undone_count,omitempty"`
+
+	// Target The directory.
+	Target string `json:"target"`
+
+	// Withheld Files that make programs run, or say what agents may do, and stay as they are unless they are asked for (sensitive).
+	Withheld int64 `json:"withheld"`
 }
 
 // OsIsolation defines model for OsIsolation.
@@ -2704,6 +2842,57 @@ type ResolveApprovalRequest struct {
 	Note *string `json:"note,omitempty"`
 }
 
+// RestoreInputBody defines model for RestoreInputBody.
+type RestoreInputBody struct {
+	// Before The step, tool call or operation before which the workspace is to be again.
+	Before string `json:"before"`
+
+	// Digest The preview's digest. Required to restore.
+	Digest *string `json:"digest,omitempty"`
+
+	// Force Put back also what was changed since by others than the run and its operations.
+	Force *bool `json:"force,omitempty"`
+
+	// Preview Say what would be done, and do nothing.
+	Preview *bool `json:"preview,omitempty"`
+}
+
+// RestorePoint defines model for RestorePoint.
+type RestorePoint struct {
+	// Available There is a snapshot of that moment, and something to put back.
+	Available bool `json:"available"`
+
+	// Changed What the call or operation changed; at most 100.
+	Changed      []FileChange `json:"changed"`
+	ChangedCount int64        `json:"changed_count"`
+
+	// CreatedAt When it came into being.
+	//
+	// Examples: 2026-02-03T09:30:00.000000000Z
+	CreatedAt time.Time `json:"created_at"`
+
+	// Id The step or operation before which the workspace is then.
+	Id             string  `json:"id"`
+	ModelCallIndex *int64  `json:"model_call_index,omitempty"`
+	OperationId    *string `json:"operation_id,omitempty"`
+
+	// StepId The step that it belongs to.
+	StepId     *string `json:"step_id,omitempty"`
+	ToolCallId *string `json:"tool_call_id,omitempty"`
+
+	// ToolName The tool that was used.
+	ToolName *string `json:"tool_name,omitempty"`
+}
+
+// RestorePointList defines model for RestorePointList.
+type RestorePointList struct {
+	// Data The answer itself.
+	Data []RestorePoint `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
 // ResumeRunRequest defines model for ResumeRunRequest.
 type ResumeRunRequest struct {
 	// BudgetMicrosUsd Raises the task's ceiling for cost to this, in millionths of a US dollar. 0 leaves it as it is; less than it is is refused.
@@ -3225,6 +3414,27 @@ type StepList struct {
 
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
+}
+
+// TakeInputBody defines model for TakeInputBody.
+type TakeInputBody struct {
+	// Branch A new git branch for a commit on top of the source's last one, in place of a change of the files themselves.
+	Branch *string `json:"branch,omitempty"`
+
+	// Digest The preview's digest. Required to take: what is done is what the preview showed.
+	Digest *string `json:"digest,omitempty"`
+
+	// Markers Write texts that conflict with the usual markers in them, in place of writing nothing.
+	Markers *bool `json:"markers,omitempty"`
+
+	// Paths Files, and directories with all below them; none: everything.
+	Paths *[]string `json:"paths,omitempty"`
+
+	// Preview Say what would be done, and do nothing.
+	Preview *bool `json:"preview,omitempty"`
+
+	// Sensitive Take files that make programs run, or say what agents may do, as well: hooks, build services, editors, permissions, MCP.
+	Sensitive *bool `json:"sensitive,omitempty"`
 }
 
 // Task defines model for Task.
@@ -3880,6 +4090,21 @@ type RevertPatchParams struct {
 	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
+// RestoreRunParams defines parameters for RestoreRun.
+type RestoreRunParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+}
+
+// ListRestorePointsParams defines parameters for ListRestorePoints.
+type ListRestorePointsParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
 // ResumeRunParams defines parameters for ResumeRun.
 type ResumeRunParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
@@ -3947,6 +4172,12 @@ type StreamRunParams struct {
 
 	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// TakeRunParams defines parameters for TakeRun.
+type TakeRunParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
 }
 
 // ListToolCallsParams defines parameters for ListToolCalls.
@@ -4042,6 +4273,9 @@ type ContinueRunJSONRequestBody = ContinueRunRequest
 // PostRunEventJSONRequestBody defines body for PostRunEvent for application/json ContentType.
 type PostRunEventJSONRequestBody = PostEventRequest
 
+// RestoreRunJSONRequestBody defines body for RestoreRun for application/json ContentType.
+type RestoreRunJSONRequestBody = RestoreInputBody
+
 // ResumeRunJSONRequestBody defines body for ResumeRun for application/json ContentType.
 type ResumeRunJSONRequestBody = ResumeRunRequest
 
@@ -4053,6 +4287,9 @@ type RetryRunFromModelCallJSONRequestBody = RetryRunFromModelCallRequest
 
 // SettleStepJSONRequestBody defines body for SettleStep for application/json ContentType.
 type SettleStepJSONRequestBody = SettleStepRequest
+
+// TakeRunJSONRequestBody defines body for TakeRun for application/json ContentType.
+type TakeRunJSONRequestBody = TakeInputBody
 
 // StartTaskJSONRequestBody defines body for StartTask for application/json ContentType.
 type StartTaskJSONRequestBody = StartTaskRequest
@@ -4536,6 +4773,31 @@ type ClientInterface interface {
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
 	RevertPatch(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// RestoreRunWithBody Put a run's workspace back
+	//
+	// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+	RestoreRunWithBody(ctx context.Context, taskId string, runId string, params *RestoreRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RestoreRun Put a run's workspace back
+	//
+	// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+	RestoreRun(ctx context.Context, taskId string, runId string, params *RestoreRunParams, body RestoreRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRestorePoints List restore points of a run
+	//
+	// The moments to which the run's workspace can be put back, oldest first: before each call that was dispatched, and before each operation.
+	//
+	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/restore-points (the `ListRestorePoints` operationId).
+	ListRestorePoints(ctx context.Context, taskId string, runId string, params *ListRestorePointsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ResumeRunWithBody Go on where a run stopped
 	//
 	// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
@@ -4628,6 +4890,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/stream (the `StreamRun` operationId).
 	StreamRun(ctx context.Context, taskId string, runId string, params *StreamRunParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TakeRunWithBody Take what a run has changed
+	//
+	// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+	TakeRunWithBody(ctx context.Context, taskId string, runId string, params *TakeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// TakeRun Take what a run has changed
+	//
+	// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+	TakeRun(ctx context.Context, taskId string, runId string, params *TakeRunParams, body TakeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListToolCalls List tool calls of a run
 	//
@@ -5591,6 +5871,61 @@ func (c *Client) RevertPatch(ctx context.Context, taskId string, runId string, a
 	return c.Client.Do(req)
 }
 
+// RestoreRunWithBody Put a run's workspace back
+//
+// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+func (c *Client) RestoreRunWithBody(ctx context.Context, taskId string, runId string, params *RestoreRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreRunRequestWithBody(c.Server, taskId, runId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RestoreRun Put a run's workspace back
+//
+// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+func (c *Client) RestoreRun(ctx context.Context, taskId string, runId string, params *RestoreRunParams, body RestoreRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRestoreRunRequest(c.Server, taskId, runId, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRestorePoints List restore points of a run
+//
+// The moments to which the run's workspace can be put back, oldest first: before each call that was dispatched, and before each operation.
+//
+// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/restore-points (the `ListRestorePoints` operationId).
+func (c *Client) ListRestorePoints(ctx context.Context, taskId string, runId string, params *ListRestorePointsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRestorePointsRequest(c.Server, taskId, runId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ResumeRunWithBody Go on where a run stopped
 //
 // Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
@@ -5784,6 +6119,44 @@ func (c *Client) SettleStep(ctx context.Context, taskId string, runId string, st
 // Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/stream (the `StreamRun` operationId).
 func (c *Client) StreamRun(ctx context.Context, taskId string, runId string, params *StreamRunParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewStreamRunRequest(c.Server, taskId, runId, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TakeRunWithBody Take what a run has changed
+//
+// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+func (c *Client) TakeRunWithBody(ctx context.Context, taskId string, runId string, params *TakeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTakeRunRequestWithBody(c.Server, taskId, runId, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// TakeRun Take what a run has changed
+//
+// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+func (c *Client) TakeRun(ctx context.Context, taskId string, runId string, params *TakeRunParams, body TakeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewTakeRunRequest(c.Server, taskId, runId, params, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8831,6 +9204,158 @@ func NewRevertPatchRequest(server string, taskId string, runId string, artifactI
 	return req, nil
 }
 
+// NewRestoreRunRequest calls the generic RestoreRun builder with application/json body
+func NewRestoreRunRequest(server string, taskId string, runId string, params *RestoreRunParams, body RestoreRunJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRestoreRunRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
+}
+
+// NewRestoreRunRequestWithBody constructs an http.Request for the RestoreRun method, with any body, and a specified content type
+func NewRestoreRunRequestWithBody(server string, taskId string, runId string, params *RestoreRunParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/restore", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListRestorePointsRequest constructs an http.Request for the ListRestorePoints method
+func NewListRestorePointsRequest(server string, taskId string, runId string, params *ListRestorePointsParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/restore-points", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewResumeRunRequest calls the generic ResumeRun builder with application/json body
 func NewResumeRunRequest(server string, taskId string, runId string, params *ResumeRunParams, body ResumeRunJSONRequestBody) (*http.Request, error) {
 	var bodyReader io.Reader
@@ -9430,6 +9955,75 @@ func NewStreamRunRequest(server string, taskId string, runId string, params *Str
 			}
 
 			req.Header.Set("Hecate-Min-Position", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewTakeRunRequest calls the generic TakeRun builder with application/json body
+func NewTakeRunRequest(server string, taskId string, runId string, params *TakeRunParams, body TakeRunJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewTakeRunRequestWithBody(server, taskId, runId, params, "application/json", bodyReader)
+}
+
+// NewTakeRunRequestWithBody constructs an http.Request for the TakeRun method, with any body, and a specified content type
+func NewTakeRunRequestWithBody(server string, taskId string, runId string, params *TakeRunParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "task_id", taskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	var pathParam1 string
+
+	pathParam1, err = runtime.StyleParamWithOptions("simple", false, "run_id", runId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "string", Format: ""})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/tasks/%s/runs/%s/take", pathParam0, pathParam1)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
 	}
@@ -10355,6 +10949,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/patches/{artifact_id}/revert (the `RevertPatch` operationId).
 	RevertPatchWithResponse(ctx context.Context, taskId string, runId string, artifactId string, params *RevertPatchParams, reqEditors ...RequestEditorFn) (*RevertPatchResponse, error)
 
+	// RestoreRunWithBodyWithResponse Put a run's workspace back
+	//
+	// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+	RestoreRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *RestoreRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreRunResponse, error)
+
+	// RestoreRunWithResponse Put a run's workspace back
+	//
+	// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+	RestoreRunWithResponse(ctx context.Context, taskId string, runId string, params *RestoreRunParams, body RestoreRunJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreRunResponse, error)
+
+	// ListRestorePointsWithResponse List restore points of a run
+	//
+	// The moments to which the run's workspace can be put back, oldest first: before each call that was dispatched, and before each operation.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/restore-points (the `ListRestorePoints` operationId).
+	ListRestorePointsWithResponse(ctx context.Context, taskId string, runId string, params *ListRestorePointsParams, reqEditors ...RequestEditorFn) (*ListRestorePointsResponse, error)
+
 	// ResumeRunWithBodyWithResponse Go on where a run stopped
 	//
 	// Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
@@ -10453,6 +11074,24 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/stream (the `StreamRun` operationId).
 	StreamRunWithResponse(ctx context.Context, taskId string, runId string, params *StreamRunParams, reqEditors ...RequestEditorFn) (*StreamRunResponse, error)
+
+	// TakeRunWithBodyWithResponse Take what a run has changed
+	//
+	// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+	TakeRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *TakeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TakeRunResponse, error)
+
+	// TakeRunWithResponse Take what a run has changed
+	//
+	// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+	TakeRunWithResponse(ctx context.Context, taskId string, runId string, params *TakeRunParams, body TakeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*TakeRunResponse, error)
 
 	// ListToolCallsWithResponse List tool calls of a run
 	//
@@ -14089,6 +14728,197 @@ func (r RevertPatchResponse) ContentType() string {
 	return ""
 }
 
+// RestoreRunResponse200Headers the declared response headers of an HTTP 200 response for RestoreRun
+type RestoreRunResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type RestoreRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OperationItemAnswer
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *OperationItemAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RestoreRunResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RestoreRunResponse) GetJSON200() *OperationItemAnswer {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r RestoreRunResponse) GetJSON202() *OperationItemAnswer {
+	return r.JSON202
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RestoreRunResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RestoreRunResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RestoreRunResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r RestoreRunResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r RestoreRunResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RestoreRunResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RestoreRunResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RestoreRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RestoreRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RestoreRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RestoreRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRestorePointsResponse200Headers the declared response headers of an HTTP 200 response for ListRestorePoints
+type ListRestorePointsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListRestorePointsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RestorePointList
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRestorePointsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRestorePointsResponse) GetJSON200() *RestorePointList {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListRestorePointsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListRestorePointsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ListRestorePointsResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListRestorePointsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListRestorePointsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRestorePointsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRestorePointsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRestorePointsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRestorePointsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ResumeRunResponse200Headers the declared response headers of an HTTP 200 response for ResumeRun
 type ResumeRunResponse200Headers struct {
 	HecatePosition *string
@@ -14787,6 +15617,112 @@ func (r StreamRunResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r StreamRunResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// TakeRunResponse200Headers the declared response headers of an HTTP 200 response for TakeRun
+type TakeRunResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type TakeRunResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *OperationItemAnswer
+	// JSON202 the response for an HTTP 202 `application/json` response
+	JSON202 *OperationItemAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *TakeRunResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r TakeRunResponse) GetJSON200() *OperationItemAnswer {
+	return r.JSON200
+}
+
+// GetJSON202 returns the response for an HTTP 202 `application/json` response
+func (r TakeRunResponse) GetJSON202() *OperationItemAnswer {
+	return r.JSON202
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r TakeRunResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r TakeRunResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r TakeRunResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r TakeRunResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r TakeRunResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r TakeRunResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r TakeRunResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r TakeRunResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r TakeRunResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r TakeRunResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r TakeRunResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -16003,6 +16939,51 @@ func (c *ClientWithResponses) RevertPatchWithResponse(ctx context.Context, taskI
 	return ParseRevertPatchResponse(rsp)
 }
 
+// RestoreRunWithBodyWithResponse Put a run's workspace back
+//
+// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+func (c *ClientWithResponses) RestoreRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *RestoreRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RestoreRunResponse, error) {
+	rsp, err := c.RestoreRunWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreRunResponse(rsp)
+}
+
+// RestoreRunWithResponse Put a run's workspace back
+//
+// Makes the files of the workspace what they were before a call of the run, or before an operation. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). The run must have ended. What others than the run and its operations have changed since conflicts (409 `conflict`) unless force is set.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/restore (the `RestoreRun` operationId).
+func (c *ClientWithResponses) RestoreRunWithResponse(ctx context.Context, taskId string, runId string, params *RestoreRunParams, body RestoreRunJSONRequestBody, reqEditors ...RequestEditorFn) (*RestoreRunResponse, error) {
+	rsp, err := c.RestoreRun(ctx, taskId, runId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRestoreRunResponse(rsp)
+}
+
+// ListRestorePointsWithResponse List restore points of a run
+//
+// The moments to which the run's workspace can be put back, oldest first: before each call that was dispatched, and before each operation.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/tasks/{task_id}/runs/{run_id}/restore-points (the `ListRestorePoints` operationId).
+func (c *ClientWithResponses) ListRestorePointsWithResponse(ctx context.Context, taskId string, runId string, params *ListRestorePointsParams, reqEditors ...RequestEditorFn) (*ListRestorePointsResponse, error) {
+	rsp, err := c.ListRestorePoints(ctx, taskId, runId, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRestorePointsResponse(rsp)
+}
+
 // ResumeRunWithBodyWithResponse Go on where a run stopped
 //
 // Opens a run in the same workspace, with the conversation and the bill of a run that failed or was cancelled; of one that completed it is refused (409), continue that one. Nothing that was done is done again. Calls that were left open are decided about anew and, where the policy asks for it, approved anew. The body is needed: send at least `{}`.
@@ -16166,6 +17147,36 @@ func (c *ClientWithResponses) StreamRunWithResponse(ctx context.Context, taskId 
 		return nil, err
 	}
 	return ParseStreamRunResponse(rsp)
+}
+
+// TakeRunWithBodyWithResponse Take what a run has changed
+//
+// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+func (c *ClientWithResponses) TakeRunWithBodyWithResponse(ctx context.Context, taskId string, runId string, params *TakeRunParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*TakeRunResponse, error) {
+	rsp, err := c.TakeRunWithBody(ctx, taskId, runId, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTakeRunResponse(rsp)
+}
+
+// TakeRunWithResponse Take what a run has changed
+//
+// Puts what was changed in the run's copy since it was made, or since all of it was taken last, into the directory that the copy was made from, or on a new branch there. It takes two calls: a preview says what becomes of each file and shows the diff; with its digest the same is done. If the workspace or the directory is another by then, nothing is done (409 `preview_outdated`). Files that were changed there meanwhile are merged; where that cannot be, nothing is written (409 `conflict`). Like the answer to an approval it may need a verified operator (403).
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/tasks/{task_id}/runs/{run_id}/take (the `TakeRun` operationId).
+func (c *ClientWithResponses) TakeRunWithResponse(ctx context.Context, taskId string, runId string, params *TakeRunParams, body TakeRunJSONRequestBody, reqEditors ...RequestEditorFn) (*TakeRunResponse, error) {
+	rsp, err := c.TakeRun(ctx, taskId, runId, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseTakeRunResponse(rsp)
 }
 
 // ListToolCallsWithResponse List tool calls of a run
@@ -19952,6 +20963,203 @@ func ParseRevertPatchResponse(rsp *http.Response) (*RevertPatchResponse, error) 
 	return response, nil
 }
 
+// ParseRestoreRunResponse parses an HTTP response from a RestoreRunWithResponse call
+func ParseRestoreRunResponse(rsp *http.Response) (*RestoreRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RestoreRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OperationItemAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest OperationItemAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RestoreRunResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRestorePointsResponse parses an HTTP response from a ListRestorePointsWithResponse call
+func ParseListRestorePointsResponse(rsp *http.Response) (*ListRestorePointsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRestorePointsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RestorePointList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRestorePointsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseResumeRunResponse parses an HTTP response from a ResumeRunWithResponse call
 func ParseResumeRunResponse(rsp *http.Response) (*ResumeRunResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -20688,6 +21896,115 @@ func ParseStreamRunResponse(rsp *http.Response) (*StreamRunResponse, error) {
 	switch {
 	case rsp.StatusCode == 200:
 		var headers StreamRunResponse200Headers
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseTakeRunResponse parses an HTTP response from a TakeRunWithResponse call
+func ParseTakeRunResponse(rsp *http.Response) (*TakeRunResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &TakeRunResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest OperationItemAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 202:
+		var dest OperationItemAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON202 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers TakeRunResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
 		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

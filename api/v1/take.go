@@ -45,33 +45,33 @@ type operationResult struct {
 	After          string       `json:"after,omitempty" doc:"The snapshot that they lead to."`
 	Digest         string       `json:"digest" doc:"Of all that matters for what is done."`
 	Files          []landedFile `json:"files" doc:"At most 500."`
-	FilesCount     int64        `json:"files_count"`
+	FilesCount     int64        `json:"files_count" doc:"All of them."`
 	Conflicts      int64        `json:"conflicts" doc:"Files that conflict."`
 	Withheld       int64        `json:"withheld" doc:"Files that make programs run, or say what agents may do, and stay as they are unless they are asked for (sensitive)."`
 	NotUndone      []string     `json:"not_undone,omitempty" doc:"Of restore: ignored files and what else no snapshot holds, which stay as they are; at most 500. Commits stay as well."`
-	NotUndoneCount int64        `json:"not_undone_count,omitempty"`
+	NotUndoneCount int64        `json:"not_undone_count,omitempty" doc:"All of these."`
 	Diff           string       `json:"diff,omitempty" doc:"Of a preview: what changes, as a unified diff."`
 	DiffCut        bool         `json:"diff_cut,omitempty" doc:"The diff goes on; it is longer than 4 MiB."`
 }
 
 type landedFile struct {
 	Path    string `json:"path" doc:"Below the directory; quoted as in Go if it is no UTF-8."`
-	Outcome string `json:"outcome" enum:"written,merged,deleted,already,conflicted,withheld"`
+	Outcome string `json:"outcome" doc:"What becomes of it: merged, if it was changed there meanwhile; already, if it is there as it is to be." enum:"written,merged,deleted,already,conflicted,withheld"`
 	Reason  string `json:"reason,omitempty" doc:"Of a conflict, to be read after the path."`
-	Class   string `json:"class,omitempty" doc:"Of a file that makes programs run, or says what agents may do." enum:"permissions,hooks,ci,mcp,editor,shell,leads-out"`
+	Class   string `json:"class,omitempty" doc:"Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, shell or leads-out."`
 }
 
 // restorePoint is a moment to which a workspace can be put back.
 type restorePoint struct {
 	ID             string           `json:"id" doc:"The step or operation before which the workspace is then."`
-	StepID         string           `json:"step_id,omitempty"`
-	ToolCallID     string           `json:"tool_call_id,omitempty"`
-	ToolName       string           `json:"tool_name,omitempty"`
-	ModelCallIndex int64            `json:"model_call_index,omitempty"`
-	OperationID    string           `json:"operation_id,omitempty"`
+	StepID         string           `json:"step_id,omitempty" doc:"The step of the call; absent for an operation."`
+	ToolCallID     string           `json:"tool_call_id,omitempty" doc:"The call's id, as the model gave it."`
+	ToolName       string           `json:"tool_name,omitempty" doc:"The tool of the call."`
+	ModelCallIndex int64            `json:"model_call_index,omitempty" doc:"The model call that asked for it."`
+	OperationID    string           `json:"operation_id,omitempty" doc:"The operation; absent for a call."`
 	Available      bool             `json:"available" doc:"There is a snapshot of that moment, and something to put back."`
 	Changed        []run.FileChange `json:"changed" doc:"What the call or operation changed; at most 100."`
-	ChangedCount   int64            `json:"changed_count"`
+	ChangedCount   int64            `json:"changed_count" doc:"All files that it changed."`
 	CreatedAt      string           `json:"created_at" format:"date-time"`
 }
 
