@@ -202,22 +202,22 @@ func (e CallAnswerScope) Valid() bool {
 
 // Defines values for CreateTaskRequestExecutionKind.
 const (
-	CreateTaskRequestExecutionKindAgentLoop CreateTaskRequestExecutionKind = "agent_loop"
-	CreateTaskRequestExecutionKindFile      CreateTaskRequestExecutionKind = "file"
-	CreateTaskRequestExecutionKindGit       CreateTaskRequestExecutionKind = "git"
-	CreateTaskRequestExecutionKindShell     CreateTaskRequestExecutionKind = "shell"
+	AgentLoop CreateTaskRequestExecutionKind = "agent_loop"
+	File      CreateTaskRequestExecutionKind = "file"
+	Git       CreateTaskRequestExecutionKind = "git"
+	Shell     CreateTaskRequestExecutionKind = "shell"
 )
 
 // Valid indicates whether the value is a known member of the CreateTaskRequestExecutionKind enum.
 func (e CreateTaskRequestExecutionKind) Valid() bool {
 	switch e {
-	case CreateTaskRequestExecutionKindAgentLoop:
+	case AgentLoop:
 		return true
-	case CreateTaskRequestExecutionKindFile:
+	case File:
 		return true
-	case CreateTaskRequestExecutionKindGit:
+	case Git:
 		return true
-	case CreateTaskRequestExecutionKindShell:
+	case Shell:
 		return true
 	default:
 		return false
@@ -335,39 +335,6 @@ const (
 func (e HealthStatus) Valid() bool {
 	switch e {
 	case HealthStatusOk:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for LandedFileClass.
-const (
-	LandedFileClassCi          LandedFileClass = "ci"
-	LandedFileClassEditor      LandedFileClass = "editor"
-	LandedFileClassHooks       LandedFileClass = "hooks"
-	LandedFileClassLeadsOut    LandedFileClass = "leads-out"
-	LandedFileClassMcp         LandedFileClass = "mcp"
-	LandedFileClassPermissions LandedFileClass = "permissions"
-	LandedFileClassShell       LandedFileClass = "shell"
-)
-
-// Valid indicates whether the value is a known member of the LandedFileClass enum.
-func (e LandedFileClass) Valid() bool {
-	switch e {
-	case LandedFileClassCi:
-		return true
-	case LandedFileClassEditor:
-		return true
-	case LandedFileClassHooks:
-		return true
-	case LandedFileClassLeadsOut:
-		return true
-	case LandedFileClassMcp:
-		return true
-	case LandedFileClassPermissions:
-		return true
-	case LandedFileClassShell:
 		return true
 	default:
 		return false
@@ -1913,8 +1880,10 @@ type HealthStatus string
 
 // LandedFile defines model for LandedFile.
 type LandedFile struct {
-	// Class Of a file that makes programs run, or says what agents may do.
-	Class   *LandedFileClass  `json:"class,omitempty"`
+	// Class Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, shell or leads-out.
+	Class *string `json:"class,omitempty"`
+
+	// Outcome What becomes of it: merged, if it was changed there meanwhile; already, if it is there as it is to be.
 	Outcome LandedFileOutcome `json:"outcome"`
 
 	// Path Below the directory; quoted as in Go if it is no UTF-8.
@@ -1924,10 +1893,7 @@ type LandedFile struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
-// LandedFileClass Of a file that makes programs run, or says what agents may do.
-type LandedFileClass string
-
-// LandedFileOutcome defines model for LandedFile.Outcome.
+// LandedFileOutcome What becomes of it: merged, if it was changed there meanwhile; already, if it is there as it is to be.
 type LandedFileOutcome string
 
 // LiveWorker defines model for LiveWorker.
@@ -2049,12 +2015,16 @@ type OperationResult struct {
 	Digest string `json:"digest"`
 
 	// Files At most 500.
-	Files      []LandedFile `json:"files"`
-	FilesCount int64        `json:"files_count"`
+	Files []LandedFile `json:"files"`
+
+	// FilesCount All of them.
+	FilesCount int64 `json:"files_count"`
 
 	// NotUndone Of restore: ignored files and what else no snapshot holds, which stay as they are; at most 500. Commits stay as well.
-	NotUndone      *[]string `json:"not_undone,omitempty"`
-	NotUndoneCount *int64    `json:"not_undone_count,omitempty"`
+	NotUndone *[]string `json:"not_undone,omitempty"`
+
+	// NotUndoneCount All of these.
+	NotUndoneCount *int64 `json:"not_undone_count,omitempty"`
 
 	// Target The directory.
 	Target string `json:"target"`
@@ -2863,8 +2833,10 @@ type RestorePoint struct {
 	Available bool `json:"available"`
 
 	// Changed What the call or operation changed; at most 100.
-	Changed      []FileChange `json:"changed"`
-	ChangedCount int64        `json:"changed_count"`
+	Changed []FileChange `json:"changed"`
+
+	// ChangedCount All files that it changed.
+	ChangedCount int64 `json:"changed_count"`
 
 	// CreatedAt When it came into being.
 	//
@@ -2872,15 +2844,21 @@ type RestorePoint struct {
 	CreatedAt time.Time `json:"created_at"`
 
 	// Id The step or operation before which the workspace is then.
-	Id             string  `json:"id"`
-	ModelCallIndex *int64  `json:"model_call_index,omitempty"`
-	OperationId    *string `json:"operation_id,omitempty"`
+	Id string `json:"id"`
 
-	// StepId The step that it belongs to.
-	StepId     *string `json:"step_id,omitempty"`
+	// ModelCallIndex The model call that asked for it.
+	ModelCallIndex *int64 `json:"model_call_index,omitempty"`
+
+	// OperationId The operation; absent for a call.
+	OperationId *string `json:"operation_id,omitempty"`
+
+	// StepId The step of the call; absent for an operation.
+	StepId *string `json:"step_id,omitempty"`
+
+	// ToolCallId The call's id, as the model gave it.
 	ToolCallId *string `json:"tool_call_id,omitempty"`
 
-	// ToolName The tool that was used.
+	// ToolName The tool of the call.
 	ToolName *string `json:"tool_name,omitempty"`
 }
 
