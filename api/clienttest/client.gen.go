@@ -4072,6 +4072,9 @@ type RevertPatchParams struct {
 type RestoreRunParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ListRestorePointsParams defines parameters for ListRestorePoints.
@@ -4156,6 +4159,9 @@ type StreamRunParams struct {
 type TakeRunParams struct {
 	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
 	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
 // ListToolCallsParams defines parameters for ListToolCalls.
@@ -9246,6 +9252,17 @@ func NewRestoreRunRequestWithBody(server string, taskId string, runId string, pa
 			req.Header.Set("Idempotency-Key", headerParam0)
 		}
 
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
 	}
 
 	return req, nil
@@ -10002,6 +10019,17 @@ func NewTakeRunRequestWithBody(server string, taskId string, runId string, param
 			}
 
 			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
 		}
 
 	}

@@ -79,7 +79,7 @@ func TestPermissionsWithoutAServer(t *testing.T) {
 	for _, typed := range []string{"n\n", "\n", "maybe\n", "y"} {
 		out, errs = hecatePermissions(t, home, typed, exitRefused, "accept", "--dir", dir)
 		check(t, out, []string{"would grant:\napprove       exec(echo) args(*)", "accept? y or n: "})
-		check(t, errs, []string{"nothing was accepted"})
+		check(t, errs, []string{"nothing was done"})
 	}
 	digest := digestShown.FindStringSubmatch(out)[1]
 	_, errs = hecatePermissions(t, home, "", exitFailed, "accept", "--dir", dir, "--yes", strings.Repeat("0", 64))

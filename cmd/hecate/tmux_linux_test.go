@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -45,8 +47,28 @@ func inTmux(t *testing.T, environ []string, args ...string) tmux {
 	}
 	x := tmux{t, filepath.Join(dir, "tmux")}
 	x.do("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "30", file)
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", x.socket, "kill-server").Run() }) // gone if the command has ended
+	t.Cleanup(x.end)
 	return x
+}
+
+// end closes the terminal, and waits until the command has gone with it: it may be writing.
+func (x tmux) end() {
+	out, err := exec.Command("tmux", "-S", x.socket, "display-message", "-p", "#{pane_pid}").Output()
+	if err != nil {
+		return // the command has ended, and the terminal with it
+	}
+	_ = exec.Command("tmux", "-S", x.socket, "kill-server").Run()
+	pid, err := strconv.Atoi(strings.TrimSpace(string(out)))
+	if err != nil {
+		x.t.Errorf("tmux names no process but %q", out)
+		return
+	}
+	for deadline := time.Now().Add(30 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			x.t.Errorf("process %d is still there", pid)
+			return
+		}
+	}
 }
 
 func quoted(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
