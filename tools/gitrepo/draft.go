@@ -85,10 +85,10 @@ func (d *Draft) Extract(ctx context.Context, paths []string, dir string) error {
 	return nil
 }
 
-// entry is a file or link of a commit.
-type entry struct{ mode, id, path string }
+// treeEntry is a file or link of a commit.
+type treeEntry struct{ mode, id, path string }
 
-func (d *Draft) list(ctx context.Context, paths []string) ([]entry, error) {
+func (d *Draft) list(ctx context.Context, paths []string) ([]treeEntry, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
@@ -96,12 +96,12 @@ func (d *Draft) list(ctx context.Context, paths []string) ([]entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var entries []entry
+	var entries []treeEntry
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		meta, path, _ := strings.Cut(line, "\t")
 		fields := strings.Fields(meta)
 		if len(fields) == 3 && fields[1] == "blob" { // a submodule is a commit
-			entries = append(entries, entry{fields[0], fields[2], path})
+			entries = append(entries, treeEntry{fields[0], fields[2], path})
 		}
 	}
 	return entries, nil
@@ -127,7 +127,7 @@ const (
 	modeFile = "100644"
 )
 
-func (e entry) write(root *os.Root, content []byte) error {
+func (e treeEntry) write(root *os.Root, content []byte) error {
 	if err := root.MkdirAll(filepath.Dir(e.path), 0o700); err != nil {
 		return err
 	}
