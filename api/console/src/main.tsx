@@ -8,7 +8,7 @@ import { TaskPage } from './pages/task';
 import { Tasks } from './pages/tasks';
 import { startFeed } from './state/feed';
 import { inboxCount, watchInbox } from './state/inbox';
-import { path } from './state/router';
+import { path, title } from './state/router';
 import { watchTasks } from './state/tasks';
 import './state/theme';
 import { Empty } from './ui/basics';
@@ -27,7 +27,8 @@ function Page() {
 }
 
 effect(() => {
-  document.title = inboxCount.value > 0 ? `(${inboxCount.value}) Hecate` : 'Hecate';
+  const waiting = inboxCount.value > 0 ? `(${inboxCount.value}) ` : '';
+  document.title = waiting + (title.value ? `${title.value} – Hecate` : 'Hecate');
 });
 
 watchTasks();

@@ -41,15 +41,24 @@ export async function ask<T>(method: string, path: string, body?: unknown): Prom
     headers['Content-Type'] = 'application/json';
     init.body = JSON.stringify(body);
   }
-  let response: Response;
-  try {
-    response = await fetch(base + path, init);
-  } catch {
-    throw new Refused(0, 'unreachable', 'The server does not answer.', 'Check that it runs; the console goes on by itself.');
-  }
+  const response = await send(path, init);
   if (!response.ok) throw await refusal(response);
   const parsed = response.status === 204 ? undefined : ((await response.json()) as { data: T });
   return { data: parsed?.data as T, status: response.status, position: response.headers.get('Hecate-Position') ?? '' };
+}
+
+/** send asks again when no answer comes, where the key makes sure that what was done is not done twice. */
+async function send(path: string, init: RequestInit): Promise<Response> {
+  for (const wait of init.method === 'DELETE' ? [] : [400, 1500]) {
+    try {
+      return await fetch(base + path, init);
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+  return fetch(base + path, init).catch(() => {
+    throw new Refused(0, 'unreachable', 'The server does not answer.', 'Check that it runs, and try again.');
+  });
 }
 
 export async function get<T>(path: string): Promise<T> {

@@ -7,10 +7,12 @@ import { runPath } from '../state/router';
 import { Button, Empty, Loading, Problem, Status, Time } from '../ui/basics';
 import { baseName, nameOf } from '../ui/format';
 import { Icon } from '../ui/icon';
+import { useTitle } from '../ui/title';
 
 const chosen = signal('');
 
 export function Approvals() {
+  useTitle('Approvals');
   const all = inbox.value;
   const at = all?.find((w) => w.approval.id === chosen.value) ?? all?.[0];
   return (

@@ -2,9 +2,11 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, inOneSentence, post, Refused } from '../api/client';
 import type { CreateTaskRequest, Preset, ProviderStatus, Run, Task } from '../api/types.gen';
+import { say } from '../state/notices';
 import { navigate, runPath, taskPath } from '../state/router';
 import { Problem } from '../ui/basics';
 import { Field, Pick, Switch } from '../ui/field';
+import { useTitle } from '../ui/title';
 import { check, empty, fieldOf, request, type Draft, type Errors } from '../state/draft';
 
 const kinds = [
@@ -15,6 +17,7 @@ const kinds = [
 ] as const;
 
 export function NewTask() {
+  useTitle('New task');
   const [d, setDraft] = useState<Draft>(empty);
   const [touched, setTouched] = useState<Record<string, boolean>>({});
   const [refused, setRefused] = useState<Errors>({});
@@ -30,11 +33,10 @@ export function NewTask() {
     setRefused(Object.fromEntries(Object.entries(refused).filter(([k]) => !(k in change))));
     setFailed('');
   };
-  const text = (name: keyof Draft & keyof CreateTaskRequest) => ({
-    name, value: String(d[name]), error: error(name), set: (value: string) => set({ [name]: value }),
-  });
+  const text: Text = (name) => ({ name, value: String(d[name]), error: error(name), set: (value) => set({ [name]: value }) });
 
   const submit = async () => {
+    if (busy) return;
     setTouched(Object.fromEntries(Object.keys(d).map((k) => [k, true])));
     if (Object.keys(wrong).length > 0) return focusFirst(Object.keys(wrong)[0]!);
     setBusy(true);
@@ -63,30 +65,12 @@ export function NewTask() {
           void submit();
         }}
         onKeyDown={(e) => {
-          if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) void submit();
+          const inText = (e.target as Element).matches('textarea'); // elsewhere Enter submits by itself
+          if (inText && e.key === 'Enter' && (e.ctrlKey || e.metaKey)) void submit();
         }}
       >
-        <fieldset class="kinds">
-          <legend>Kind</legend>
-          {kinds.map(([value, name, what]) => (
-            <label key={value} class="kind">
-              <input type="radio" name="kind" checked={d.execution_kind === value} onChange={() => set({ execution_kind: value })} />
-              <span><strong>{name}</strong> <small>{what}</small></span>
-            </label>
-          ))}
-        </fieldset>
-
-        {agent && <Field {...text('prompt')} label="What is wanted" lines={5} autofocus hint="The agent gets this as its task." />}
-        {d.execution_kind === 'shell' && <Field {...text('shell_command')} label="Command" mono hint="Run as sh -lc." />}
-        {d.execution_kind === 'git' && <Field {...text('git_command')} label="Git command" mono hint="The arguments after git, such as: status --short" />}
-        {d.execution_kind === 'file' && (
-          <>
-            <Field {...text('file_path')} label="File" mono hint="Relative to the workspace." />
-            <Field {...text('file_content')} label="Content" mono lines={6} />
-          </>
-        )}
-        <Field {...text('title')} label="Title" hint={agent ? 'The beginning of what is wanted if empty.' : 'Optional.'} />
-
+        <Kinds d={d} set={set} />
+        <Wanted d={d} text={text} />
         <div class="pair">
           <Field {...text('working_directory')} label="Working directory" mono hint="On the server’s machine." />
           <Pick
@@ -98,21 +82,7 @@ export function NewTask() {
 
         {agent && <ModelFields d={d} set={set} error={error} providers={providers} presets={presets} />}
 
-        <details class="more-fields">
-          <summary>More</summary>
-          <div class="pair">
-            <Field {...text('timeout_ms')} label="Time limit of a command, in ms" numeric hint="5000 if empty." />
-            {agent && (
-              <Pick
-                label="Which calls ask" name="permission_posture" value={d.permission_posture} set={(permission_posture) => set({ permission_posture })} error={error('permission_posture')}
-                options={[['', 'What the server’s policies say'], ['levels', 'By the level of each tool']]}
-              />
-            )}
-          </div>
-          {agent && <Field {...text('system_prompt')} label="Instructions" lines={3} hint="Added to what every model call begins with." />}
-          <Switch label="Commands may use the network" on={d.sandbox_network} set={(sandbox_network) => set({ sandbox_network })} />
-          <Switch label="Changes can only be proposed" on={d.sandbox_read_only} set={(sandbox_read_only) => set({ sandbox_read_only })} />
-        </details>
+        <More d={d} set={set} text={text} error={error} />
 
         {failed && <Problem>{failed}</Problem>}
         <div class="actions sticky">
@@ -124,12 +94,69 @@ export function NewTask() {
   );
 }
 
+type Set = (change: Partial<Draft>) => void;
+type Text = (name: keyof Draft & keyof CreateTaskRequest) => { name: string; value: string; error: string | undefined; set: (value: string) => void };
+
+function Kinds({ d, set }: { d: Draft; set: Set }) {
+  return (
+    <fieldset class="kinds">
+      <legend>Kind</legend>
+      {kinds.map(([value, name, what]) => (
+        <label key={value} class="kind">
+          <input type="radio" name="kind" checked={d.execution_kind === value} onChange={() => set({ execution_kind: value })} />
+          <span><strong>{name}</strong> <small>{what}</small></span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+/** Wanted is the fields that a kind of task needs. */
+function Wanted({ d, text }: { d: Draft; text: Text }) {
+  const agent = d.execution_kind === 'agent_loop';
+  return (
+    <>
+      {agent && <Field {...text('prompt')} label="What is wanted" lines={5} autofocus hint="The agent gets this as its task." />}
+      {d.execution_kind === 'shell' && <Field {...text('shell_command')} label="Command" mono hint="Run as sh -lc." />}
+      {d.execution_kind === 'git' && <Field {...text('git_command')} label="Git command" mono hint="The arguments after git, such as: status --short" />}
+      {d.execution_kind === 'file' && (
+        <>
+          <Field {...text('file_path')} label="File" mono hint="Relative to the workspace." />
+          <Field {...text('file_content')} label="Content" mono lines={6} />
+        </>
+      )}
+      <Field {...text('title')} label="Title" hint={agent ? 'The beginning of what is wanted if empty.' : 'Optional.'} />
+    </>
+  );
+}
+
+function More({ d, set, text, error }: { d: Draft; set: Set; text: Text; error: Parts['error'] }) {
+  const agent = d.execution_kind === 'agent_loop';
+  return (
+    <details class="more-fields">
+      <summary>More</summary>
+      <div class="pair">
+        <Field {...text('timeout_ms')} label="Time limit of a command, in ms" numeric hint="5000 if empty." />
+        {agent && (
+          <Pick
+            label="Which calls ask" name="permission_posture" value={d.permission_posture} set={(permission_posture) => set({ permission_posture })} error={error('permission_posture')}
+            options={[['', 'What the server’s policies say'], ['levels', 'By the level of each tool']]}
+          />
+        )}
+      </div>
+      {agent && <Field {...text('system_prompt')} label="Instructions" lines={3} hint="Added to what every model call begins with." />}
+      <Switch label="Commands may use the network" on={d.sandbox_network} set={(sandbox_network) => set({ sandbox_network })} />
+      <Switch label="Changes can only be proposed" on={d.sandbox_read_only} set={(sandbox_read_only) => set({ sandbox_read_only })} />
+    </details>
+  );
+}
+
 interface Choices {
   providers: ProviderStatus[];
   presets: Preset[];
 }
 
-type Parts = Choices & { d: Draft; set: (change: Partial<Draft>) => void; error: (name: keyof CreateTaskRequest) => string | undefined };
+type Parts = Choices & { d: Draft; set: Set; error: (name: keyof CreateTaskRequest) => string | undefined };
 
 function ModelFields({ d, set, error, providers, presets }: Parts) {
   const models = providers.find((p) => p.name === d.requested_provider)?.models ?? [];
@@ -183,7 +210,7 @@ async function create(d: Draft): Promise<void> {
     navigate(runPath(task.id, run.id));
   } catch (e) {
     navigate(taskPath(task.id)); // it exists, and its page has a button that starts it
-    throw e;
+    say(inOneSentence(e), true);
   }
 }
 

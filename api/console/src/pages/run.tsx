@@ -12,6 +12,7 @@ import { openRun, type RunStore } from '../state/run';
 import { Facts, Loading, Problem, Status, Time } from '../ui/basics';
 import { nameOf, word } from '../ui/format';
 import { useKeys } from '../ui/keys';
+import { useTitle } from '../ui/title';
 
 const tabs = ['timeline', 'conversation', 'changes'] as const;
 
@@ -25,6 +26,8 @@ export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string;
   const show = (t: string) => navigate(runPath(taskId, runId, t === 'timeline' ? '' : t), true);
   useKeys({ '1': () => show('timeline'), '2': () => show('conversation'), '3': () => show('changes') });
   const run = store?.run.value;
+  const task = store?.task.value;
+  useTitle(task ? nameOf(task) : '');
   if (!store || !run) return <div class="page">{store?.failed.value ? <Problem>{store.failed.value}</Problem> : <Loading what="the run" />}</div>;
   return (
     <div class="page run-page">

@@ -6,11 +6,13 @@ import { attempt } from '../state/notices';
 import { navigate, runPath } from '../state/router';
 import { Button, Loading, Problem, Status } from '../ui/basics';
 import { nameOf } from '../ui/format';
+import { useTitle } from '../ui/title';
 import { TaskFacts } from '../run/task-facts';
 
 export function TaskPage({ id }: { id: string }) {
   const [task, setTask] = useState<Task>();
   const [failed, setFailed] = useState('');
+  useTitle(task ? nameOf(task) : '');
   useEffect(() => {
     get<Task>(`/tasks/${id}`).then(
       (t) => (t.latest_run_id ? navigate(runPath(id, t.latest_run_id), true) : setTask(t)),

@@ -6,6 +6,7 @@ import { loadTasks, page, tasks, tasksFailed } from '../state/tasks';
 import { Button, Empty, Lasting, Loading, Problem, Status, Time } from '../ui/basics';
 import { baseName, many, nameOf, word } from '../ui/format';
 import { Icon } from '../ui/icon';
+import { useTitle } from '../ui/title';
 import { WindowList } from '../ui/window';
 
 const filters = ['all', 'waiting', 'open', 'completed', 'failed', 'cancelled', 'not_started'] as const;
@@ -42,6 +43,7 @@ const names: Record<Filter, string> = {
 };
 
 export function Tasks() {
+  useTitle('Tasks');
   const all = tasks.value;
   return (
     <div class="page">

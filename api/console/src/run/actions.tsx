@@ -26,6 +26,7 @@ export function Actions({ store }: { store: RunStore }) {
   return (
     <div class="actions">
       <Button kind="quiet" act={() => setOpen('delete')} disabled={busy}>Delete …</Button>
+      {store.task.value?.execution_kind === 'agent_loop' && <a class="button" href={runPath(run.task_id, run.id, 'conversation') + '#continue'}>Continue …</a>}
       <Button act={() => goOn(at + '/retry', {})} disabled={busy} title="The same again from the beginning, in a fresh workspace">Retry</Button>
       {resumable && <Button kind="primary" act={() => setOpen('resume')} disabled={busy} title="Go on where it stopped">Resume …</Button>}
       {open === 'resume' && <Resume run={run} close={() => setOpen(undefined)} />}

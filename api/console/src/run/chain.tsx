@@ -4,7 +4,7 @@ import { runPath } from '../state/router';
 import { tone } from '../ui/basics';
 import { word } from '../ui/format';
 
-const stop = 116;
+const stop = 134;
 const lane = 14;
 
 export function Chain({ runs, at }: { runs: Run[]; at: Run }) {

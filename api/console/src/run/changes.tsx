@@ -3,8 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask, get, inOneSentence } from '../api/client';
 import type { OperationItem, Patch } from '../api/types.gen';
 import { attempt, say } from '../state/notices';
-import type { RunStore } from '../state/run';
-import { hasEnded } from '../state/run';
+import { hash } from '../state/router';
+import { hasEnded, type RunStore } from '../state/run';
 import { textsOf } from '../state/patch';
 import { Button, Empty, Loading, Problem, Status } from '../ui/basics';
 import { languageOf } from '../ui/code';
@@ -22,6 +22,10 @@ export function Changes({ store }: { store: RunStore }) {
   const known = (store.picture.value?.artifacts ?? []).filter((a) => a.kind === 'patch').map((a) => a.id + a.status).join();
   const load = () => get<Patch[]>(at + '/patches').then((p) => setPatches(p.reverse()), (e) => setFailed(inOneSentence(e)));
   useEffect(() => void load(), [at, known]);
+  const there = patches !== undefined;
+  useEffect(() => {
+    if (there && hash.value) document.getElementById(hash.value.slice(1))?.scrollIntoView();
+  }, [there]);
   if (failed) return <Problem>{failed}</Problem>;
   if (!patches) return <Loading what="changes" />;
   if (patches.length === 0) return <Empty title="No changes">What file tools write, or propose to write, is here. What commands change is not.</Empty>;

@@ -1,6 +1,7 @@
 // The conversation of a run, as the model sees it, and ways to go on from it.
-import { useMemo, useState } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Message } from '../api/types.gen';
+import { hash } from '../state/router';
 import { hasEnded, type RunStore } from '../state/run';
 import { Arguments } from '../approval/arguments';
 import { Button, Empty, Loading } from '../ui/basics';
@@ -81,6 +82,11 @@ function parsed(text: string): unknown {
 
 function Continue({ at }: { at: string }) {
   const [prompt, setPrompt] = useState('');
+  const field = useRef<HTMLTextAreaElement>(null);
+  const asked = hash.value === '#continue';
+  useEffect(() => {
+    if (asked) field.current?.focus();
+  }, [asked]);
   const go = () => (prompt.trim() ? goOn(at + '/continue', { prompt }) : undefined);
   return (
     <form
@@ -93,7 +99,7 @@ function Continue({ at }: { at: string }) {
       <label class="field">
         <span>Go on with</span>
         <textarea
-          rows={3} placeholder="Say something more in this conversation" value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)}
+          ref={field} rows={3} placeholder="Say something more in this conversation" value={prompt} onInput={(e) => setPrompt(e.currentTarget.value)}
           onKeyDown={(e) => {
             if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) void go();
           }}

@@ -45,6 +45,7 @@ function Ceiling({ run }: { run: Run }) {
 
 // More bars than this are thinner than a pixel: the newest are shown.
 const barsMax = 60;
+const barsMin = 12; // so that one call is no wall
 
 function Bars({ calls, steps }: { calls: ModelCallFacts[]; steps: Step[] }) {
   const [table, setTable] = useState(false);
@@ -58,7 +59,7 @@ function Bars({ calls, steps }: { calls: ModelCallFacts[]; steps: Step[] }) {
   };
   return (
     <figure class="chart">
-      <svg viewBox={`0 0 ${shown.length * 10} 60`} preserveAspectRatio="none" role="img" aria-label={`${costs ? 'Cost' : 'Tokens'} of each model call, at most ${costs ? money(most) : count(most)}`}>
+      <svg viewBox={`0 0 ${Math.max(barsMin, shown.length) * 10} 60`} preserveAspectRatio="none" role="img" aria-label={`${costs ? 'Cost' : 'Tokens'} of each model call, at most ${costs ? money(most) : count(most)}`}>
         {shown.map((c, i) => {
           const h = Math.max(1.5, (value(c) / most) * 58);
           return (

@@ -19,9 +19,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
     document.addEventListener('click', followLinks);
     return () => document.removeEventListener('click', followLinks);
   }, []);
+  const [first, task, , run] = at.split('/').filter(Boolean); // without the tab of a run
   useEffect(() => {
     window.scrollTo(0, 0);
-  }, [at]);
+    // The link that led here is gone, and with it the place of those who go by keyboard.
+    if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
+  }, [first, task, run]);
   return (
     <div class="shell">
       <a class="skip" href="#main">Skip to the content</a>

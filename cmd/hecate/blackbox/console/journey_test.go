@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"hecate/runtime/model/scripted"
 )
 
@@ -91,11 +93,11 @@ func TestRefuseAndContinue(t *testing.T) {
 	p.click("Refuse and go on")
 	p.sees("Then I leave it.")
 	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
-	p.press("2")
+	p.click("Continue …")
 	p.sees("retry from here")
-	p.must(focus(p, ".composer textarea"))
+	p.until(`document.activeElement.matches('.composer textarea')`)
 	p.press("Thank you")
-	p.click("Continue")
+	value[chromedp.Void](p, `document.querySelector('.composer .primary').click()`)
 	p.sees("You are welcome.")
 	p.until(`document.querySelectorAll('.chain .stop').length === 2 && document.querySelector('.chain [aria-current]').innerText.includes('continue')`)
 	p.press("2")
