@@ -43,6 +43,7 @@ func TestCallsAndResults(t *testing.T) {
 			continue
 		}
 		t.Run(x.Name, func(t *testing.T) {
+			t.Parallel()
 			if s.tool != nil {
 				x = s.tool(t)
 			}

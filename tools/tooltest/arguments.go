@@ -79,7 +79,7 @@ func checkArguments(t *testing.T, c Case) {
 			t.Errorf("%.200s: the error has %d bytes", args, len(err.Error()))
 		}
 	}
-	more := map[string]any{"x_unknown": map[string]any{"deep": []int{1}}, "x_huge": strings.Repeat("x", 4<<20)}
+	more := map[string]any{"x_unknown": map[string]any{"deep": []int{1}}, "x_huge": strings.Repeat("x", 256<<10)}
 	maps.Copy(more, c.Args)
 	p, err := c.Tool.Prepare(encode(t, more))
 	if err != nil {
