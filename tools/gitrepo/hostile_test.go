@@ -194,6 +194,35 @@ func listing(t *testing.T, dir string) string {
 	return out.String()
 }
 
+// Names of objects can be longer, and references packed.
+func TestLongNamesAndPackedReferences(t *testing.T) {
+	dir := t.TempDir()
+	git(t, dir, "init", "-q", "-b", "trunk", "--object-format=sha256")
+	write(t, dir, "f", "1\n")
+	git(t, dir, "add", "-A")
+	git(t, dir, "commit", "-qm", "first")
+	git(t, dir, "tag", "-am", "a tag", "v1")
+	git(t, dir, "pack-refs", "--all")
+	write(t, dir, "f", "2\n")
+	if st, err := gitrepo.ReadStatus(t.Context(), dir); err != nil || len(st.Entries) != 1 || st.Unborn || st.Branch != "trunk" {
+		t.Errorf("%+v, %v", st, err)
+	}
+	repo, err := gitrepo.At(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copied := t.TempDir()
+	if err := repo.CopyTo(t.Context(), filepath.Join(copied, ".git"), true); err != nil {
+		t.Fatal(err)
+	}
+	git(t, copied, "cat-file", "-e", "v1^{commit}")
+	git(t, copied, "fsck", "--strict")
+	write(t, copied, "f", "2\n")
+	if st, err := gitrepo.ReadStatus(t.Context(), copied); err != nil || len(st.Entries) != 1 || st.Unborn {
+		t.Errorf("the copy: %+v, %v", st, err)
+	}
+}
+
 // How a repository has lines ended is part of how its files are read.
 func TestLineEndsOfTheRepository(t *testing.T) {
 	dir := t.TempDir()

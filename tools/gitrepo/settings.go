@@ -71,8 +71,12 @@ func reading(settings map[string]string) (string, error) {
 			}
 		}
 	}
+	format := 0 // which all programs understand that read repositories
+	if settings["extensions.objectformat"] != "" {
+		format = 1
+	}
 	var b strings.Builder
-	b.WriteString("[core]\n\trepositoryFormatVersion = 1\n\tbare = false\n")
+	fmt.Fprintf(&b, "[core]\n\trepositoryFormatVersion = %d\n\tbare = false\n", format)
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if value := settings[name]; slices.Contains(kept, name) && plainValue.MatchString(value) {
 			section, key, _ := strings.Cut(name, ".")
