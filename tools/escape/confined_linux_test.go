@@ -24,14 +24,13 @@ func TestSecretFiles(t *testing.T) {
 		"its environment": `grep -l ` + "PROVIDER_API_K[E]Y" + ` /proc/[0-9]*/environ && echo ` + "SES''AME" + `; env | grep API && echo ` + "SES''AME",
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Setenv("PROVIDER_API_KEY", secret)
+			t.Parallel()
 			confined(t).attack(script)
 		})
 	}
 	t.Run("what is shown", func(t *testing.T) {
 		s := confined(t)
-		t.Setenv("PATH", s.home+"/.opencode/bin:"+os.Getenv("PATH"))
-		s.put(filepath.Join(s.home, ".opencode/bin/tool"), "plain\n")
+		t.Setenv("PATH", home+"/.opencode/bin:"+os.Getenv("PATH"))
 		if said := s.script(`cat "$HOME"/{.gitconfig,.config/git/ignore,.cargo/bin/tool,project/main.go,.opencode/bin/tool}`); strings.Count(said, "plain\n") != 5 {
 			t.Errorf("got %s", said)
 		}
@@ -40,7 +39,7 @@ func TestSecretFiles(t *testing.T) {
 		s := confined(t)
 		s.Env.ReadOnly = true
 		s.Write("attack.sh", s.variables()+look+"; echo x >made; echo tried\n")
-		before := tree(t, s.outside, s.home, s.data)
+		before := tree(t, s.outside, home, s.data)
 		s.kept(before, s.call("shell", args{"command": "bash attack.sh"}).Text)
 		if s.Read("made") != "<absent>" {
 			t.Error("the read-only workspace was changed")
@@ -73,7 +72,7 @@ func TestWritesOutside(t *testing.T) {
 			s := confined(t)
 			if name == "the server" { // the script ends itself as well
 				s.Write("attack.sh", s.variables()+strings.Replace(script, "kill -9 -1;", "", 1)+"; echo tried; kill -9 -1\n")
-				s.kept(tree(t, s.outside, s.home, s.data), s.call("shell_exec", args{"command": "bash attack.sh"}).Text)
+				s.kept(tree(t, s.outside, home, s.data), s.call("shell_exec", args{"command": "bash attack.sh"}).Text)
 				return
 			}
 			s.attack(script)
@@ -118,7 +117,7 @@ func TestSocketsOfOthers(t *testing.T) {
 func TestWhatCommandsLeaveBehind(t *testing.T) {
 	s := confined(t)
 	said := s.script(`ln -s "$OUT/file" notes.md; ln -s "$OUT" out; ln -s "$HOME/.ssh" keys; ln -s /proc/self/root r; mkfifo pipe; ln -s "$DATA" data`)
-	before := tree(t, s.outside, s.home, s.data)
+	before := tree(t, s.outside, home, s.data)
 	for _, path := range []string{"notes.md", "out/file", "out/new", "keys/id_ed25519", "r" + s.outside + "/file", "data/operator.token", "pipe"} {
 		for _, c := range []struct {
 			tool string

@@ -60,7 +60,7 @@ func TestPathsThatLeadOut(t *testing.T) {
 	if err := os.Symlink(s.Dir, filepath.Join(s.outside, "back")); err != nil {
 		t.Fatal(err)
 	}
-	before := tree(t, s.outside, s.home, s.data)
+	before := tree(t, s.outside, home, s.data)
 	up := strings.Repeat("../", 12)
 	for _, path := range []string{
 		"..", "../", "./..", "sub/../..", "sub/../../" + filepath.Base(filepath.Dir(s.Dir)), up + "etc/passwd", up + s.outside, s.outside, s.outside + "/file", s.outside + "/new", s.outside + "/back/sub/f",
@@ -143,7 +143,7 @@ func TestDirectoriesThatAreSwapped(t *testing.T) {
 	s.Write("dir/secret", "plain\n")
 	s.Write("dir/file", "as it was\n")
 	s.Link(s.outside, "link")
-	before := tree(t, s.outside, s.home, s.data)
+	before := tree(t, s.outside, home, s.data)
 	stop := make(chan struct{})
 	var swaps sync.WaitGroup
 	at := func(name string) string { return filepath.Join(s.Dir, name) }

@@ -156,12 +156,13 @@ func TestHostileRepositories(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t)
 			s.repository(s.Dir)
 			prepare(s)
-			before := tree(t, s.outside, s.home)
+			before := tree(t, s.outside, home)
 			said := s.look()
-			if after := tree(t, s.outside, s.home); after != before {
+			if after := tree(t, s.outside, home); after != before {
 				t.Errorf("something outside was changed: %s\n%s", strings.ReplaceAll(after, before, ""), said)
 			}
 			if strings.Contains(said, secret) {
@@ -210,7 +211,7 @@ func TestHooksOfCommands(t *testing.T) {
 	if err := os.Chmod(filepath.Join(s.Dir, ".git/hooks/pre-commit"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	before := tree(t, s.outside, s.home, s.data)
+	before := tree(t, s.outside, home, s.data)
 	s.kept(before, s.call("git_exec", args{"command": "-c user.name=t -c user.email=t commit -am c"}).Text)
 	s.git(s.Dir, "config", "core.fsmonitor", fmt.Sprintf("%s/.git/hooks/pre-commit >&2", s.Dir))
 	s.kept(before, s.call("git_exec", args{"command": "status"}).Text)

@@ -66,7 +66,7 @@ func TestWithoutNetwork(t *testing.T) {
 	s.probes()
 	said := s.script("./probe " + strings.Join(addresses(t, k.port), " ") + "\nexec 3<>/dev/tcp/127.0.0.1/" + k.port + " && echo SES''AME")
 	// UDP needs nobody at the other end; without an interface there is no way to it.
-	s.kept(tree(t, s.outside, s.home, s.data), strings.ReplaceAll(said, "udp 127.0.0.1:53: "+secret, ""))
+	s.kept(tree(t, s.outside, home, s.data), strings.ReplaceAll(said, "udp 127.0.0.1:53: "+secret, ""))
 	if n := k.n.Load(); n > 0 || strings.Count(said, ": no: ") < 12 {
 		t.Errorf("%d got through: %s", n, said)
 	}

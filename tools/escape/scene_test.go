@@ -2,6 +2,7 @@ package escape_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -26,7 +27,51 @@ func TestMain(m *testing.M) {
 		os.Exit(dial(os.Args[1:]))
 	}
 	process.SuperviseIfAsked()
-	os.Exit(m.Run())
+	os.Exit(testMain(m))
+}
+
+// home is the home folder of the server's user, with credentials. All scenes share it, since
+// it belongs to the process, and none may change it.
+var home string
+
+func testMain(m *testing.M) int {
+	base, err := os.MkdirTemp("/var/tmp", "hecate-escape-")
+	if err == nil {
+		home, err = filepath.EvalSymlinks(base)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a home folder for the tests:", err)
+		return 1
+	}
+	defer os.RemoveAll(home)
+	for name, content := range homeFiles() {
+		path := filepath.Join(home, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+			fmt.Fprintln(os.Stderr, "make a home folder for the tests:", err)
+			return 1
+		}
+	}
+	if err := errors.Join(os.Setenv("HOME", home), os.Setenv("PROVIDER_API_KEY", secret)); err != nil {
+		fmt.Fprintln(os.Stderr, "set the environment of the tests:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// homeFiles are what is in the home folder: credentials, and what anybody may see.
+func homeFiles() map[string]string {
+	out := map[string]string{}
+	for _, name := range []string{
+		".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".kube/config", ".docker/config.json", ".config/gh/hosts.yml", ".config/gcloud/tokens.db", ".unheard-of/token",
+		".bash_history", ".cargo/credentials.toml", ".m2/settings.xml", ".local/share/keyrings/login.keyring", ".gnupg/private-keys-v1.d/key", ".npmrc", ".pypirc", ".mozilla/firefox/x/logins.json",
+	} {
+		out[name] = secret + "\n"
+	}
+	for _, name := range []string{".config/git/ignore", ".cargo/bin/tool", ".opencode/bin/tool", "project/main.go"} {
+		out[name] = "plain\n"
+	}
+	out[".gitconfig"] = "# plain\n"
+	return out
 }
 
 // probe is this program under a name by which it dials: "probe tcp 127.0.0.1:80 …" tells of
@@ -58,7 +103,6 @@ type scene struct {
 	*tooltest.Workspace
 	t       *testing.T
 	outside string // directories and files that nobody may change; what is there may be read
-	home    string // of the server's user, with credentials
 	data    string // of the server
 }
 
@@ -73,19 +117,9 @@ func newScene(t *testing.T) *scene {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(base) })
-	s := &scene{Workspace: tooltest.New(t), t: t, outside: filepath.Join(base, "outside"), home: filepath.Join(base, "home"), data: filepath.Join(base, "data")}
+	s := &scene{Workspace: tooltest.New(t), t: t, outside: filepath.Join(base, "outside"), data: filepath.Join(base, "data")}
 	s.put(filepath.Join(s.outside, "file"), "as it was\n")
-	for _, name := range []string{
-		".ssh/id_ed25519", ".aws/credentials", ".netrc", ".git-credentials", ".kube/config", ".docker/config.json", ".config/gh/hosts.yml", ".config/gcloud/tokens.db", ".unheard-of/token",
-		".bash_history", ".cargo/credentials.toml", ".m2/settings.xml", ".local/share/keyrings/login.keyring", ".gnupg/private-keys-v1.d/key", ".npmrc", ".pypirc", ".mozilla/firefox/x/logins.json",
-	} {
-		s.put(filepath.Join(s.home, name), secret+"\n")
-	}
-	for _, name := range []string{".gitconfig", ".config/git/ignore", ".cargo/bin/tool", "project/main.go"} {
-		s.put(filepath.Join(s.home, name), "plain\n")
-	}
 	s.put(filepath.Join(s.data, "operator.token"), secret+"\n")
-	t.Setenv("HOME", s.home)
 	s.Env.Settings.Hidden = []string{s.data}
 	return s
 }
@@ -109,8 +143,14 @@ func confined(t *testing.T) *scene {
 // both runs a test with the commands of a scene held by nothing but their supervisor, and
 // by the wrapper.
 func both(t *testing.T, test func(t *testing.T, s *scene)) {
-	t.Run("supervised", func(t *testing.T) { test(t, newScene(t)) })
-	t.Run("confined", func(t *testing.T) { test(t, confined(t)) })
+	t.Run("supervised", func(t *testing.T) {
+		t.Parallel()
+		test(t, newScene(t))
+	})
+	t.Run("confined", func(t *testing.T) {
+		t.Parallel()
+		test(t, confined(t))
+	})
 }
 
 // put writes a file for its owner alone, with its parents.
@@ -153,13 +193,13 @@ func (s *scene) script(text string) string {
 }
 
 func (s *scene) variables() string {
-	return fmt.Sprintf("OUT='%s' HOME='%s' DATA='%s' SERVER=%d\n", s.outside, s.home, s.data, os.Getpid())
+	return fmt.Sprintf("OUT='%s' HOME='%s' DATA='%s' SERVER=%d\n", s.outside, home, s.data, os.Getpid())
 }
 
 // attack runs a script that tries to get out, and checks that it did not.
 func (s *scene) attack(text string) {
 	s.t.Helper()
-	before := tree(s.t, s.outside, s.home, s.data)
+	before := tree(s.t, s.outside, home, s.data)
 	s.kept(before, s.script(text))
 }
 
@@ -172,7 +212,7 @@ func (s *scene) kept(before, said string) {
 	if strings.Contains(said, secret) {
 		s.t.Errorf("it got through: %s", said)
 	}
-	if after := tree(s.t, s.outside, s.home, s.data); after != before {
+	if after := tree(s.t, s.outside, home, s.data); after != before {
 		s.t.Errorf("what is outside was changed:\n%s\nwas:\n%s\nit said: %s", after, before, said)
 	}
 }
