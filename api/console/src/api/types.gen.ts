@@ -378,6 +378,13 @@ export interface EventPage {
   object: "events";
 }
 
+export interface FileChange {
+  /** What kind of thing it is. */
+  kind: string;
+  /** The file that it is about, as an absolute path. */
+  path: string;
+}
+
 export interface Frame {
   /** Only in pictures of the live state. */
   activity?: Activity[];
@@ -407,6 +414,17 @@ export interface Health {
   time: string;
   /** Version of the server. */
   version: string;
+}
+
+export interface LandedFile {
+  /** Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, shell or leads-out. */
+  class?: string;
+  /** What becomes of it: merged, if it was changed there meanwhile; already, if it is there as it is to be. */
+  outcome: "written" | "merged" | "deleted" | "already" | "conflicted" | "withheld";
+  /** Below the directory; quoted as in Go if it is no UTF-8. */
+  path: string;
+  /** Of a conflict, to be read after the path. */
+  reason?: string;
 }
 
 export interface LiveWorker {
@@ -480,8 +498,12 @@ export interface OperationItem {
   error?: OperationFailed;
   /** Identifies it; opaque. */
   id: string;
-  /** patch_apply or patch_revert. */
+  /** patch_apply, patch_revert, take or restore. */
   kind: string;
+  /** It only says what would be done. */
+  preview?: boolean;
+  /** Of take and restore that are done: what became, or would become, of each file. */
+  result?: OperationResult;
   /** The run that it belongs to. */
   run_id: string;
   /** requested; running; done; refused: nothing was changed, and error says why; unknown: its worker vanished in the midst. */
@@ -495,6 +517,37 @@ export interface OperationItemAnswer {
   data: OperationItem;
   /** Names the kind of the answer. */
   object: string;
+}
+
+export interface OperationResult {
+  /** The snapshot that they lead to. */
+  after?: string;
+  /** The snapshot that the changes count from. */
+  before?: string;
+  /** The new branch. */
+  branch?: string;
+  /** The commit on the branch; of a preview the one that it would stand on. */
+  commit?: string;
+  /** Files that conflict. */
+  conflicts: number;
+  /** Of a preview: what changes, as a unified diff. */
+  diff?: string;
+  /** The diff goes on; it is longer than 4 MiB. */
+  diff_cut?: boolean;
+  /** Of all that matters for what is done. */
+  digest: string;
+  /** At most 500. */
+  files: LandedFile[];
+  /** All of them. */
+  files_count: number;
+  /** Of restore: ignored files and what else no snapshot holds, which stay as they are; at most 500. Commits stay as well. */
+  not_undone?: string[];
+  /** All of these. */
+  not_undone_count?: number;
+  /** The directory. */
+  target: string;
+  /** Files that make programs run, or say what agents may do, and stay as they are unless they are asked for (sensitive). */
+  withheld: number;
 }
 
 export interface OsIsolation {
@@ -997,6 +1050,47 @@ export interface ResolveApprovalRequest {
   note?: string;
 }
 
+export interface RestoreInputBody {
+  /** The step, tool call or operation before which the workspace is to be again. */
+  before: string;
+  /** The preview's digest. Required to restore. */
+  digest?: string;
+  /** Put back also what was changed since by others than the run and its operations. */
+  force?: boolean;
+  /** Say what would be done, and do nothing. */
+  preview?: boolean;
+}
+
+export interface RestorePoint {
+  /** There is a snapshot of that moment, and something to put back. */
+  available: boolean;
+  /** What the call or operation changed; at most 100. */
+  changed: FileChange[];
+  /** All files that it changed. */
+  changed_count: number;
+  /** When it came into being. */
+  created_at: string;
+  /** The step or operation before which the workspace is then. */
+  id: string;
+  /** The model call that asked for it. */
+  model_call_index?: number;
+  /** The operation; absent for a call. */
+  operation_id?: string;
+  /** The step of the call; absent for an operation. */
+  step_id?: string;
+  /** The call's id, as the model gave it. */
+  tool_call_id?: string;
+  /** The tool of the call. */
+  tool_name?: string;
+}
+
+export interface RestorePointList {
+  /** The answer itself. */
+  data: RestorePoint[];
+  /** Names the kind of the answer. */
+  object: string;
+}
+
 export interface ResumeRunRequest {
   /** Raises the task's ceiling for cost to this, in millionths of a US dollar. 0 leaves it as it is; less than it is is refused. */
   budget_micros_usd?: number;
@@ -1332,6 +1426,21 @@ export interface StepList {
   data: Step[];
   /** Names the kind of the answer. */
   object: string;
+}
+
+export interface TakeInputBody {
+  /** A new git branch for a commit on top of the source's last one, in place of a change of the files themselves. */
+  branch?: string;
+  /** The preview's digest. Required to take: what is done is what the preview showed. */
+  digest?: string;
+  /** Write texts that conflict with the usual markers in them, in place of writing nothing. */
+  markers?: boolean;
+  /** Files, and directories with all below them; none: everything. */
+  paths?: string[];
+  /** Say what would be done, and do nothing. */
+  preview?: boolean;
+  /** Take files that make programs run, or say what agents may do, as well: hooks, build services, editors, permissions, MCP. */
+  sensitive?: boolean;
 }
 
 export interface Task {
