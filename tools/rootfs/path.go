@@ -87,7 +87,8 @@ func prefixes(rel string) func(yield func(string) bool) {
 // Writable turns a path given for writing into one below the root: relative, or
 // absolute inside it. Links that stay inside are followed, so that the result has
 // none; whatever leads out, also through a link to something that does not exist
-// yet, is refused, and so is all that lies in a .git directory.
+// yet, is refused, and so is all that lies in a .git directory, or where the repository
+// has its hooks.
 func Writable(root *os.Root, rootPath, name string) (string, error) {
 	rel, err := below(rootPath, name)
 	if err != nil {
@@ -100,6 +101,9 @@ func Writable(root *os.Root, rootPath, name string) (string, error) {
 		if strings.EqualFold(part, ".git") {
 			return "", &sandbox.Denied{Reason: fmt.Sprintf("path %q lies in a .git directory; use git_exec to change a repository", name)}
 		}
+	}
+	if inHooks(root, rootPath, rel) {
+		return "", &sandbox.Denied{Reason: fmt.Sprintf("path %q lies in the directory that core.hooksPath names, whose programs git runs; have the operator change it", name)}
 	}
 	return rel, nil
 }
