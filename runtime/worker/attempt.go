@@ -455,8 +455,7 @@ func (a *attempt) wrapUp(ctx context.Context) error {
 	if err := a.fold(ctx, a.s.ID); err != nil {
 		return err
 	}
-	a.stage(a.endTerminals()...)
-	a.stage(a.gitSummary(ctx)...)
+	a.windUp(ctx)
 	return a.flushOrMoveOn(ctx)
 }
 

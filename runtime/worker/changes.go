@@ -78,6 +78,15 @@ func (a *attempt) before(ctx context.Context, call run.ToolCall) []event.Payload
 	if !a.changing(call) {
 		return nil
 	}
+	if c := &a.changes; c.known && a.s.Spec.WorkspaceMode != "in_place" {
+		return nil
+	}
+	return a.since(ctx)
+}
+
+// since says what has changed since the last snapshot. Right after the first one of a run
+// nothing has.
+func (a *attempt) since(ctx context.Context) []event.Payload {
 	c := &a.changes
 	a.look(ctx)
 	select {
@@ -88,17 +97,28 @@ func (a *attempt) before(ctx context.Context, call run.ToolCall) []event.Payload
 	if c.err != nil {
 		return a.goBlind(c.err)
 	}
-	due := a.s.Spec.WorkspaceMode == "in_place"
 	if !c.known {
-		c.known, due = true, due || !c.fresh
+		c.known = true
 		if a.s.Snapshot != "" {
 			c.last = snapshot.Tree(a.s.Snapshot)
 		}
-	}
-	if !due {
-		return nil
+		if c.fresh && a.s.Spec.WorkspaceMode != "in_place" {
+			return nil
+		}
 	}
 	return a.changed(ctx, run.WorkspaceChanged{})
+}
+
+// lastLook says what has changed until the run ends and no call's result says: by what a
+// call had left running, or by a call whose outcome nobody knows.
+func (a *attempt) lastLook(ctx context.Context) []event.Payload {
+	c := &a.changes
+	if c.blind || a.s.Spec.ReadOnly || !a.t.lease.Valid() || !c.known && len(a.s.Doubtful) == 0 {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), snapshotLateMax)
+	defer stop()
+	return a.since(ctx)
 }
 
 // after says what a call has changed. It looks also where the call was stopped.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -47,7 +48,7 @@ func (j *job) take(ctx context.Context) (c operation.Completed, adds []event.Pay
 	if t.after, err = t.peek(ctx); err != nil {
 		return c, nil, unsnapped(err)
 	}
-	if t.before, err = j.untaken(ctx); err != nil {
+	if t.before, err = t.untaken(ctx); err != nil {
 		return c, nil, err
 	}
 	if t.before == "" {
@@ -99,25 +100,30 @@ func unsnapped(err error) error {
 
 // untaken returns the workspace as it was before all changes that are not in the source
 // yet, also those of the runs that this one goes on from; "" if there are none.
-func (j *job) untaken(ctx context.Context) (snapshot.Tree, error) {
-	timeline, s, first := j.timeline, j.s, ""
+func (t *taking) untaken(ctx context.Context) (first snapshot.Tree, err error) {
+	timeline, s := t.timeline, t.s
 	for {
 		if timeline.Taken != nil {
 			return snapshot.Tree(timeline.Taken.After), nil
 		}
-		if timeline.First != "" {
-			first = timeline.First
+		// A run whose changes nobody could record has its first snapshot all the same.
+		begun, err := t.Named(s.ID)
+		if err != nil {
+			return "", err
+		}
+		if before := cmp.Or(snapshot.Tree(timeline.First), begun); before != "" {
+			first = before
 		}
 		if s.Source == nil || s.Source.Kind == run.SourceRetry {
-			return snapshot.Tree(first), nil
+			return first, nil
 		}
 		timeline = operation.Timeline{}
-		earlier, err := j.Executor.OutlineRun(ctx, s.Source.RunID, timeline.Apply)
+		earlier, err := t.Executor.OutlineRun(ctx, s.Source.RunID, timeline.Apply)
 		if err != nil {
 			return "", err
 		}
 		if earlier.WorkspacePath != s.WorkspacePath {
-			return snapshot.Tree(first), nil
+			return first, nil
 		}
 		s = earlier
 	}

@@ -62,13 +62,11 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 	case run.SettleUnknown:
 		return a.settleUnknown(ctx, e.Intent)
 	case run.Answer:
-		a.stage(a.endTerminals()...)
-		a.stage(a.gitSummary(ctx)...)
+		a.windUp(ctx)
 		a.stage(a.s.Conclude(e.Batch)...)
 		return a.flush(ctx)
 	case run.Finish:
-		a.stage(a.endTerminals()...)
-		a.stage(a.gitSummary(ctx)...)
+		a.windUp(ctx)
 		a.stage(run.Finished{FinalStatus: run.StatusCompleted, ModelCallCount: a.s.CallsDone})
 		return a.flush(ctx)
 	case run.Fail:
@@ -78,10 +76,16 @@ func (a *attempt) perform(ctx context.Context, effect run.Effect) error {
 }
 
 func (a *attempt) fail(ctx context.Context, e run.Fail) error {
-	a.stage(a.endTerminals()...)
-	a.stage(a.gitSummary(ctx)...)
+	a.windUp(ctx)
 	a.stage(a.s.Failing(e)...)
 	return a.flush(ctx)
+}
+
+// windUp records what a run leaves behind in its workspace.
+func (a *attempt) windUp(ctx context.Context) {
+	a.stage(a.endTerminals()...)
+	a.stage(a.lastLook(ctx)...)
+	a.stage(a.gitSummary(ctx)...)
 }
 
 // begin prepares the workspace and records that this worker executes the run. A
