@@ -106,11 +106,12 @@ export function parse(block: string): Message | undefined {
   return data.length > 0 ? m : undefined;
 }
 
-function pause(ms: number, stop: AbortSignal): Promise<void> {
+/** pause waits, but not for those who come back online or stop. */
+export function pause(ms: number, stop: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
+    if (stop.aborted) return resolve();
     const timer = setTimeout(resolve, ms);
     stop.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-    // Whoever comes back to the page, or online, does not want to wait.
     window.addEventListener('online', () => resolve(), { once: true });
   });
 }

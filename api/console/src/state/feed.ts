@@ -1,7 +1,7 @@
 // The one stream of what happens in all runs. It carries news; what it is about is asked for.
 import { signal } from '@preact/signals';
 import { ask } from '../api/client';
-import { follow, type Link } from '../api/stream';
+import { follow, pause, type Link } from '../api/stream';
 import type { Event, Task } from '../api/types.gen';
 import { tokens } from './session';
 
@@ -25,29 +25,41 @@ type Said = { news: Event | undefined } | { link: Link } | { ask: true };
  */
 export function startFeed(): void {
   let end = () => {};
-  tokens.subscribe((t) => {
+  const begin = () => {
     end();
-    const stop = new AbortController();
-    end = () => stop.abort();
-    if (!navigator.locks) return void lead(stop.signal, () => undefined); // not over plain HTTP from another machine
-    const name = t.runtime ? 'hecate.feed.token' : 'hecate.feed'; // tabs without the token cannot follow for those with it
-    const channel = new BroadcastChannel(name);
-    let leads = false;
-    channel.onmessage = (m: MessageEvent<Said>) => {
-      if ('ask' in m.data) leads && channel.postMessage({ link: link.value } satisfies Said);
-      else if ('link' in m.data) link.value = m.data.link;
-      else tell(m.data.news);
-    };
-    stop.signal.addEventListener('abort', () => channel.close());
-    channel.postMessage({ ask: true } satisfies Said);
-    tell(undefined);
-    navigator.locks
-      .request(name, { signal: stop.signal }, () => {
-        leads = true;
-        return lead(stop.signal, (said) => channel.postMessage(said));
-      })
-      .catch(() => undefined); // given up while it waited for its turn
-  });
+    end = join(tokens.value.runtime !== '');
+  };
+  tokens.subscribe(begin);
+  // A page that one may come back to is kept asleep: it must not keep its place meanwhile.
+  window.addEventListener('pagehide', () => end());
+  window.addEventListener('pageshow', (e) => e.persisted && begin());
+}
+
+/** join takes part in following the feed, and returns what ends that. */
+function join(withToken: boolean): () => void {
+  const stop = new AbortController();
+  if (!navigator.locks) {
+    void lead(stop.signal, () => undefined); // not over plain HTTP from another machine
+    return () => stop.abort();
+  }
+  const name = withToken ? 'hecate.feed.token' : 'hecate.feed'; // tabs without the token cannot follow for those with it
+  const channel = new BroadcastChannel(name);
+  let leads = false;
+  channel.onmessage = (m: MessageEvent<Said>) => {
+    if ('ask' in m.data) leads && channel.postMessage({ link: link.value } satisfies Said);
+    else if ('link' in m.data) link.value = m.data.link;
+    else tell(m.data.news);
+  };
+  channel.postMessage({ ask: true } satisfies Said);
+  tell(undefined);
+  navigator.locks
+    .request(name, { signal: stop.signal }, () => {
+      leads = true;
+      return lead(stop.signal, (said) => channel.postMessage(said));
+    })
+    .catch(() => undefined) // given up while it waited for its turn
+    .finally(() => channel.close());
+  return () => stop.abort();
 }
 
 /** lead follows the feed until it is stopped. */
@@ -76,7 +88,7 @@ async function lead(stop: AbortSignal, pass: (said: Said) => void): Promise<void
     } catch {
       linked('lost');
     }
-    await new Promise((resolve) => setTimeout(resolve, wait));
+    await pause(wait, stop);
   }
 }
 

@@ -2,6 +2,18 @@
 import DOMPurify from 'dompurify';
 import { marked } from 'marked';
 import { useMemo } from 'preact/hooks';
+import { escape } from './code';
+
+// HTML of the model's is shown as it is written, and a picture as a link to it: what never becomes an element cannot
+// even try to load. The sanitizer comes after that.
+marked.use({
+  renderer: {
+    html: ({ text }) => escape(text),
+    image({ href, text }) {
+      return this.link({ type: 'link', raw: '', href, text, tokens: [{ type: 'text', raw: text, text: text || href }] });
+    },
+  },
+});
 
 const clean = {
   FORBID_TAGS: ['img', 'style', 'form', 'input', 'button', 'svg', 'math', 'video', 'audio', 'picture', 'iframe'],

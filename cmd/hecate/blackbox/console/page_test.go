@@ -39,7 +39,19 @@ func (s *server) open(t *testing.T, path string, allowed ...string) *page {
 	if browser == nil {
 		t.Skip(errNoBrowser)
 	}
-	ctx, stop := chromedp.NewContext(browser, chromedp.WithNewBrowserContext()) // another person at another machine
+	// Another person at another machine.
+	return s.tab(t, path, allowed, browser, chromedp.WithNewBrowserContext())
+}
+
+// another opens one more tab of the same person.
+func (p *page) another(s *server, path string) *page {
+	p.t.Helper()
+	return s.tab(p.t, path, nil, p.ctx)
+}
+
+func (s *server) tab(t *testing.T, path string, allowed []string, parent context.Context, options ...chromedp.ContextOption) *page {
+	t.Helper()
+	ctx, stop := chromedp.NewContext(parent, options...)
 	t.Cleanup(stop)
 	ctx, stopTime := context.WithTimeout(ctx, 60*time.Second)
 	t.Cleanup(stopTime)
