@@ -144,6 +144,33 @@ func TestNothingOfTheRepositoryRuns(t *testing.T) {
 	}
 }
 
+// Wherever a filter is named, it is found.
+func TestWhereFiltersAreNamed(t *testing.T) {
+	for _, place := range []string{".gitattributes", "sub/.gitattributes", "sub/deep/.gitattributes", ".git/info/attributes", "removed"} {
+		dir := t.TempDir()
+		git(t, dir, "init", "-q", "-b", "trunk")
+		if err := os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir, "sub/deep/f", "one\n")
+		git(t, dir, "add", "-A")
+		if place == "removed" {
+			write(t, dir, ".gitattributes", "f filter=x\n")
+			git(t, dir, "add", "-A")
+			if err := os.Remove(filepath.Join(dir, ".gitattributes")); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			write(t, dir, place, "f filter=x\n")
+		}
+		for _, look := range []string{dir, filepath.Join(dir, "sub")} {
+			if _, err := gitrepo.ReadStatus(t.Context(), look); !errors.Is(err, gitrepo.ErrFilters) {
+				t.Errorf("%s, seen from %s: %v", place, look, err)
+			}
+		}
+	}
+}
+
 func TestNoRepository(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := gitrepo.ReadStatus(t.Context(), dir); !errors.Is(err, gitrepo.ErrNoRepo) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -191,10 +192,11 @@ func (v *view) run(ctx context.Context, c call, args ...string) ([]byte, error) 
 // checkFilters refuses files that are converted by a program when git reads them, such as
 // those of git-lfs. The view names no programs, so they would look changed when they are
 // not. A filter that is named counts, whether the repository, the user or nobody says what
-// program that is. path is below the directory that is looked at.
-func (v *view) checkFilters(ctx context.Context, path string) error {
-	names, err := v.run(ctx, call{whole: true}, "--literal-pathspecs", "ls-files", "-z", "--", path)
-	if err != nil || len(names) == 0 {
+// program that is. The files are those below a path, seen from the directory that is looked at.
+func (v *view) checkFilters(ctx context.Context, below string) error {
+	names, err := v.run(ctx, call{whole: true}, "--literal-pathspecs", "ls-files", "-z", "--", below)
+	whole := v.prefix == "" && below == "."
+	if err != nil || len(names) == 0 || whole && !v.attributed(string(names)) {
 		return err
 	}
 	out, err := v.run(ctx, call{input: names, whole: true}, "check-attr", "-z", "--stdin", "filter")
@@ -211,4 +213,29 @@ func (v *view) checkFilters(ctx context.Context, path string) error {
 		}
 	}
 	return nil
+}
+
+// attributedMax is in how many directories it is looked for attributes before git is asked.
+const attributedMax = 4096
+
+// attributed reports whether any of all files, which are separated by NUL, may have
+// attributes: asking git takes longer than looking for the files that would say so.
+func (v *view) attributed(names string) bool {
+	there := func(name string) bool { _, err := os.Lstat(name); return err == nil }
+	if there(filepath.Join(v.dir, "info", "attributes")) {
+		return true
+	}
+	seen := map[string]bool{}
+	for name := range strings.SplitSeq(names, "\x00") {
+		if path.Base(name) == ".gitattributes" { // git falls back to it where it was removed
+			return true
+		}
+		for dir := path.Dir(name); !seen[dir]; dir = path.Dir(dir) {
+			seen[dir] = true
+			if len(seen) > attributedMax || there(filepath.Join(v.Top, dir, ".gitattributes")) {
+				return true
+			}
+		}
+	}
+	return false
 }
