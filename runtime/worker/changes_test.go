@@ -143,3 +143,20 @@ func TestChangesThatCannotBeSeen(t *testing.T) {
 		t.Errorf("%s", got)
 	}
 }
+
+// However long the names are of what a call makes, it can be recorded.
+func TestChangesWithLongNames(t *testing.T) {
+	n := newNode(t, replies(calls(shellCall("c1", `d=$(printf '\001%.0s' $(seq 120)); for i in 1 2 3 4 5 6 7 8; do mkdir "$d"; cd "$d"; done; for i in $(seq 200); do echo > "$d$i"; done`)), text("done")))
+	n.executor.Policies = nil
+	r := n.start(task.Definition{Prompt: event("go"), WorkspaceMode: "ephemeral", TimeoutMS: 60_000})
+	defer n.run(n.executor)()
+	s := n.end(r.RunID)
+	c := payloads[run.WorkspaceChanged](n, r.RunID)
+	if s.Status != run.StatusCompleted || len(c) != 1 || c[0].FilesCount != 200 || len(c[0].Files) < 50 || len(c[0].Files) > run.FilesListedMax {
+		t.Fatalf("the run is %s: %s", s.Status, n.types(r.RunID))
+	}
+	p := &patched{node: n, r: r, dir: s.WorkspacePath}
+	if shown, err := p.take(operation.TakePlan{}, ""); err != nil || shown.FilesCount != 200 || len(shown.Files) < 50 {
+		t.Errorf("%s, %v", outcomes(shown), err)
+	}
+}

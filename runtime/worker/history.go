@@ -78,8 +78,11 @@ func (h *history) change(ctx context.Context, from, to snapshot.Tree) (*run.Work
 		return nil, fmt.Errorf("compare snapshots of the workspace: %w", err)
 	}
 	c.FilesCount = int64(len(changes))
+	paths := pathBudget(pathsMax)
 	for _, x := range changes[:min(len(changes), run.FilesListedMax)] {
-		c.Files = append(c.Files, run.FileChange{Path: shownPath(x.Path), Kind: x.Kind})
+		if paths.fits(x.Path) {
+			c.Files = append(c.Files, run.FileChange{Path: shownPath(x.Path), Kind: x.Kind})
+		}
 	}
 	return c, nil
 }
@@ -96,6 +99,22 @@ func (h *history) note(ctx context.Context, since snapshot.Tree, operationID str
 	}
 	change.OperationID = operationID
 	return []event.Payload{*change}, nil
+}
+
+// pathsMax is how many bytes of paths one event lists: written as JSON each can take six,
+// and an event must stay below eventstore.DataMax.
+const pathsMax = 100 << 10
+
+// pathBudget is what is left of that.
+type pathBudget int
+
+// fits reports whether a path fits in, and counts it then.
+func (b *pathBudget) fits(path string) bool {
+	if len(path) > int(*b) {
+		return false
+	}
+	*b -= pathBudget(len(path))
+	return true
 }
 
 // shownPath is a path as events and answers hold it.
