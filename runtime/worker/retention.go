@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -21,8 +22,8 @@ type Retention struct {
 	Every    time.Duration // how often it is looked; 0: never
 	MaxAge   time.Duration // since the end of the task's last run; 0: any age
 	MaxCount int           // the latest ones stay, over all tasks; 0: any number
-	// Changed removes workspaces with changes, too. Without it a workspace in which
-	// anything differs from what it was made with stays.
+	// Changed removes workspaces with changes, too. Without it a workspace stays in which
+	// anything differs from what it was made with, unless all of that was taken over.
 	Changed bool
 }
 
@@ -126,12 +127,15 @@ func (p *Pool) retireOne(ctx context.Context, t *tenure, r rest, why string) err
 	if err != nil {
 		p.Log.Debug("an old workspace may have changes", "task_id", r.TaskID, "run_id", r.RunID, "error", err)
 	}
-	if ctx.Err() != nil || changed && !p.Retention.Changed || !t.lease.Valid() {
-		return ctx.Err()
-	}
-	runs, err := p.workedIn(ctx, r)
+	runs, landed, err := p.workedIn(ctx, r)
 	if err != nil {
 		return err
+	}
+	if changed && landed != "" {
+		changed = !p.stands(ctx, r, landed)
+	}
+	if ctx.Err() != nil || changed && !p.Retention.Changed || !t.lease.Valid() {
+		return ctx.Err()
 	}
 	meta := commands.Meta{Actor: eventstore.Actor{Kind: "worker", Name: p.NodeID}}
 	err = p.Executor.RemoveWorkspace(ctx, meta, r.TaskID, r.version, task.WorkspaceRemoved{RunIDs: runs, Path: r.Path, Reason: why, Changed: changed})
@@ -144,17 +148,34 @@ func (p *Pool) retireOne(ctx context.Context, t *tenure, r rest, why string) err
 	return p.Workspaces.Remove(r.Workspace)
 }
 
-// workedIn returns the runs that worked in a workspace.
-func (p *Pool) workedIn(ctx context.Context, r rest) ([]string, error) {
-	var out []string
+// workedIn returns the runs that worked in a workspace, and its snapshot of the last time
+// that all of their changes were taken over; "" if they never were.
+func (p *Pool) workedIn(ctx context.Context, r rest) (runs []string, landed string, err error) {
 	for _, id := range r.task.Runs {
-		s := run.New(id)
-		if err := p.Executor.Load(ctx, commands.RunStream(id), 0, s.Apply); err != nil {
-			return nil, err
+		s, after := run.New(id), ""
+		err := p.Executor.Load(ctx, commands.RunStream(id), 0, func(e event.Event) {
+			s.Apply(e)
+			if taken, ok := e.Payload.(run.WorkspaceTaken); ok && taken.Whole {
+				after = taken.After
+			}
+		})
+		if err != nil {
+			return nil, "", err
 		}
 		if s.WorkspacePath == r.Path {
-			out = append(out, id)
+			runs = append(runs, id)
+			landed = cmp.Or(after, landed)
 		}
 	}
-	return out, nil
+	return runs, landed, nil
+}
+
+// stands reports whether the files of a workspace are still those of a snapshot.
+func (p *Pool) stands(ctx context.Context, r rest, snapshot string) bool {
+	h, err := p.history(r.TaskID, r.Path)
+	if err != nil {
+		return false
+	}
+	now, err := h.peek(ctx)
+	return err == nil && string(now) == snapshot
 }

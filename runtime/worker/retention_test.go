@@ -10,6 +10,7 @@ import (
 
 	"hecate/commands"
 	domainevent "hecate/domain/event"
+	"hecate/domain/operation"
 	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/domain/task"
@@ -129,5 +130,26 @@ func TestWorkspacesOfOpenRunsStay(t *testing.T) {
 	stop()
 	if !exists(path) || len(removals(n, waiting.State.TaskID)) > 0 {
 		t.Error("the workspace is gone")
+	}
+}
+
+// Changes that somebody has taken over are in the source; without them the copy is as good
+// as unchanged.
+func TestTakenWorkspacesGo(t *testing.T) {
+	p := newPatched(t, "ephemeral")
+	stop := p.begins()
+	shown, err := p.take(operation.TakePlan{}, "")
+	if err == nil {
+		_, err = p.take(operation.TakePlan{}, shown.Digest)
+	}
+	stop()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop = p.run(p.executor, retaining(false))
+	got := removed(p.node, p.r.State.TaskID)
+	stop() // after the event, the directory goes
+	if got.Changed || got.Path != p.dir || exists(got.Path) {
+		t.Errorf("%+v", got)
 	}
 }
