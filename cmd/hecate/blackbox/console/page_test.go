@@ -40,16 +40,16 @@ func (s *server) open(t *testing.T, path string, allowed ...string) *page {
 		t.Skip(errNoBrowser)
 	}
 	// Another person at another machine.
-	return s.tab(t, path, allowed, browser, chromedp.WithNewBrowserContext())
+	return s.tab(browser, t, path, allowed, chromedp.WithNewBrowserContext())
 }
 
 // another opens one more tab of the same person.
 func (p *page) another(s *server, path string) *page {
 	p.t.Helper()
-	return s.tab(p.t, path, nil, p.ctx)
+	return s.tab(p.ctx, p.t, path, nil)
 }
 
-func (s *server) tab(t *testing.T, path string, allowed []string, parent context.Context, options ...chromedp.ContextOption) *page {
+func (s *server) tab(parent context.Context, t *testing.T, path string, allowed []string, options ...chromedp.ContextOption) *page {
 	t.Helper()
 	ctx, stop := chromedp.NewContext(parent, options...)
 	t.Cleanup(stop)
