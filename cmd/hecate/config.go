@@ -47,6 +47,7 @@ type config struct {
 
 	WorkersEnabled       bool          `env:"HECATE_TASK_WORKERS_ENABLED" envDefault:"true"` // false: serve, but execute nothing
 	Workers              int           `env:"HECATE_TASK_QUEUE_WORKERS" envDefault:"1"`
+	RunsEnabled          bool          `env:"HECATE_TASK_RUNS_ENABLED" envDefault:"true"`      // false: execute no runs, only what is asked for on workspaces
 	LeaseSeconds         int           `env:"HECATE_TASK_QUEUE_LEASE_SECONDS" envDefault:"30"` // of a worker process on PostgreSQL
 	Reconcile            time.Duration `env:"HECATE_TASK_RECONCILE_INTERVAL" envDefault:"30s"`
 	RunsMax              int           `env:"HECATE_TASK_MAX_CONCURRENT"`    // runs executed at a time by all processes; 0: no bound

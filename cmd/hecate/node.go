@@ -160,7 +160,7 @@ func (n *node) workerConfig(executor *commands.Executor, p providerSettings, set
 	c := worker.Config{
 		Executor: executor, Store: n.stores.log, Router: p.set, Tools: n.config.offered(), Settings: settings,
 		Workspaces: workspace.NewManager(n.config.TempDir, settings.Hidden...), Clock: clock.System{}, SystemPrompt: n.config.SystemPrompt,
-		Workers: n.config.Workers, ClaimsMax: n.config.RunsMax, NodeID: hostID, Log: n.log,
+		Workers: n.workers(), ClaimsMax: n.config.RunsMax, NodeID: hostID, Log: n.log,
 		Retry: p.retry.After, Prices: p.prices, Reserve: n.config.CostReservation, OutputMax: n.config.OutputTokensMax,
 		Reconcile: n.config.Reconcile, DrainMax: max(0, n.config.ShutdownMax-drainMargin), Host: machineID(), Shared: n.config.SharedRoots,
 		Permissions: n.files,
@@ -184,9 +184,17 @@ func (n *node) host(id string, settings tools.Settings) v1.Host {
 		Sandbox: settings.Wrapper.Kind, SandboxPath: settings.Wrapper.Path, Backend: n.config.Backend, RunsMax: n.config.RunsMax, RTKPath: settings.RTKPath,
 	}
 	if n.config.WorkersEnabled {
-		h.WorkerCount = n.config.Workers
+		h.WorkerCount = n.workers()
 	}
 	return h
+}
+
+// workers is how many runs this process executes at a time.
+func (n *node) workers() int {
+	if !n.config.RunsEnabled {
+		return 0
+	}
+	return n.config.Workers
 }
 
 // askToStop ends the node from the inside, as a signal does from the outside.

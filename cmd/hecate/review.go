@@ -160,7 +160,7 @@ func some(names []string, count int64) string {
 // printDiff prints a unified diff in the usual colours.
 func printDiff(w io.Writer, st terminal.Style, diff string) {
 	for line := range strings.Lines(diff) {
-		line = terminal.Line(strings.TrimRight(line, "\n"))
+		line = terminal.Text(strings.TrimRight(line, "\n"))
 		switch {
 		case strings.HasPrefix(line, "+++"), strings.HasPrefix(line, "---"), strings.HasPrefix(line, "diff "):
 			line = st.Bold(line)

@@ -107,7 +107,7 @@ func startForOperations(run string) func(context.Context, *app) (*localServer, e
 			if _, err := os.Stat(filepath.Join(dir, "hecate.db")); err != nil {
 				continue
 			}
-			local, err := a.startLocal(ctx, dir, map[string]string{"HECATE_TASK_QUEUE_WORKERS": "0"})
+			local, err := a.startLocal(ctx, dir, map[string]string{"HECATE_TASK_RUNS_ENABLED": "false"})
 			if err != nil {
 				return nil, err
 			}
