@@ -3405,7 +3405,7 @@ type TakeInputBody struct {
 	// Markers Write texts that conflict with the usual markers in them, in place of writing nothing.
 	Markers *bool `json:"markers,omitempty"`
 
-	// Paths Files, and directories with all below them; none: everything.
+	// Paths Files, and directories with all below them, at most 128 KiB of text in all; none: everything.
 	Paths *[]string `json:"paths,omitempty"`
 
 	// Preview Say what would be done, and do nothing.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"strings"
 
 	"hecate/api/envelope"
 	"hecate/domain/event"
@@ -14,13 +15,16 @@ import (
 	"hecate/projections"
 )
 
+// pathsBytesMax bounds what a request to take names, so that it fits into one event.
+const pathsBytesMax = 128 << 10
+
 type takeInput struct {
 	RunPath
 	Body struct {
 		Preview   bool     `json:"preview,omitempty" doc:"Say what would be done, and do nothing."`
-		Digest    string   `json:"digest,omitempty" doc:"The preview's digest. Required to take: what is done is what the preview showed."`
-		Paths     []string `json:"paths,omitempty" doc:"Files, and directories with all below them; none: everything."`
-		Branch    string   `json:"branch,omitempty" doc:"A new git branch for a commit on top of the source's last one, in place of a change of the files themselves."`
+		Digest    string   `json:"digest,omitempty" maxLength:"128" doc:"The preview's digest. Required to take: what is done is what the preview showed."`
+		Paths     []string `json:"paths,omitempty" maxItems:"1000" doc:"Files, and directories with all below them, at most 128 KiB of text in all; none: everything."`
+		Branch    string   `json:"branch,omitempty" maxLength:"256" doc:"A new git branch for a commit on top of the source's last one, in place of a change of the files themselves."`
 		Sensitive bool     `json:"sensitive,omitempty" doc:"Take files that make programs run, or say what agents may do, as well: hooks, build services, editors, permissions, MCP."`
 		Markers   bool     `json:"markers,omitempty" doc:"Write texts that conflict with the usual markers in them, in place of writing nothing."`
 	}
@@ -30,7 +34,7 @@ type restoreInput struct {
 	RunPath
 	Body struct {
 		Preview bool   `json:"preview,omitempty" doc:"Say what would be done, and do nothing."`
-		Digest  string `json:"digest,omitempty" doc:"The preview's digest. Required to restore."`
+		Digest  string `json:"digest,omitempty" maxLength:"128" doc:"The preview's digest. Required to restore."`
 		Before  string `json:"before" minLength:"1" maxLength:"256" doc:"The step, tool call or operation before which the workspace is to be again."`
 		Force   bool   `json:"force,omitempty" doc:"Put back also what was changed since by others than the run and its operations."`
 	}
@@ -120,6 +124,9 @@ func (a *API) takeRun(ctx context.Context, in *takeInput) (*operated, error) {
 	b := in.Body
 	if !b.Preview && b.Digest == "" {
 		return nil, needsPreview()
+	}
+	if len(strings.Join(b.Paths, "")) > pathsBytesMax {
+		return nil, fault.Invalid("invalid_request", "paths holds more than %d bytes; name directories instead of all their files", pathsBytesMax)
 	}
 	return a.operate(ctx, operation.Requested{
 		TaskID: in.TaskID, RunID: in.RunID, Kind: operation.Take, Preview: b.Preview, Digest: b.Digest,

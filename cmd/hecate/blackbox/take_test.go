@@ -40,6 +40,8 @@ func TestTakeAndRestore(t *testing.T) {
 
 	put(t, filepath.Join(dir, "poem.txt"), "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n")
 	r.ask(t, "POST", r.path()+"/take", args{}).refused(t, 400, "invalid_request")
+	r.ask(t, "POST", r.path()+"/take", args{"preview": true, "paths": []string{strings.Repeat("x", 200_000)}}).refused(t, 400, "invalid_request")
+	r.ask(t, "POST", r.path()+"/take", args{"preview": true, "paths": []string{"../poem.txt"}}).refused(t, 400, "path_unchanged")
 	shown := r.post(t, r.path()+"/take", args{"preview": true})
 	want{"kind": "take", "status": "done", "preview": true, "result/target": dir, "result/files_count": 4, "result/withheld": 1}.check(t, "preview", shown)
 	if diff := shown.obj("result").str("diff"); !strings.Contains(diff, "-two\n+TWO\n") {
