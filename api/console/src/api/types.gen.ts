@@ -1435,7 +1435,7 @@ export interface TakeInputBody {
   digest?: string;
   /** Write texts that conflict with the usual markers in them, in place of writing nothing. */
   markers?: boolean;
-  /** Files, and directories with all below them; none: everything. */
+  /** Files, and directories with all below them, at most 128 KiB of text in all; none: everything. */
   paths?: string[];
   /** Say what would be done, and do nothing. */
   preview?: boolean;
