@@ -130,6 +130,10 @@ type facts struct {
 	Ruling      *ruling  `json:"ruling"`
 	Locks       []string `json:"locks"`
 
+	Before      string `json:"before"` // snapshots of the workspace
+	After       string `json:"after"`
+	OperationID string `json:"operation_id"`
+
 	Pico      int64 `json:"cost_pico_usd"`
 	RunMicro  int64 `json:"run_cumulative_cost_micros_usd"`
 	TaskMicro int64 `json:"task_cumulative_cost_micros_usd"`

@@ -40,7 +40,10 @@ task-1 operator task.run.opened {"run_id":"2","number":2}
 run-2 operator run.created {"task_id":"1","number":2,"status":"queued","budget_micros_usd":200,"prior_cost_pico_usd":60000000,"source":{"kind":"resume","run_id":"1"}}
 run-2 operator conversation.inherited {"pending":{"begun":["c2"]}}
 run-2 operator run.queued {}
+run-1 w2 workspace.changed {"before":"s1","after":"s2","tool_call_id":"c2"}
 run-1 w2 tool.dispatch.settled {"model_call_index":1,"tool_call_id":"c2","outcome":"cancelled"}
+run-1 w2 workspace.changed {"before":"mine","after":"s1","operation_id":"o1"}
+run-1 w2 workspace.changed {"before":"s1","after":"s3"}
 external-1 operator external.event {}
 run-2 w2 run.claimed {"node_id":"w2","epoch":9}
 run-2 w2 run.started {}
@@ -114,6 +117,8 @@ func TestFindings(t *testing.T) {
 		"an epoch twice":            {`"w2","epoch":9`, `"w2","epoch":8`, "run 1 has the same epoch"},
 		"a fenced worker writes":    {"run-1 w2 tool.dispatch.settled {\"model_call_index\":1,\"tool_call_id\":\"c1\"", "run-1 w1 tool.dispatch.settled {\"model_call_index\":1,\"tool_call_id\":\"c1\"", "worker w1 wrote it"},
 		"nobody had the run":        {"run-2 w2 run.claimed {\"node_id\":\"w2\",\"epoch\":9}\n", "", `the run is with ""`},
+		"a change is left out":      {`{"before":"s1","after":"s3"}`, `{"before":"s2","after":"s3"}`, `the last one is "s1"`},
+		"a change by no call":       {`"after":"s2","tool_call_id":"c2"`, `"after":"s2","tool_call_id":"c1"`, "call c1 is not under way"},
 		"a gap and no claim":        {"run-1 w2 run.claimed {\"node_id\":\"w2\",\"epoch\":8}\n", "", "did not claim"},
 		"started twice":             {"run-2 w2 run.started {}\n", "run-2 w2 run.started {}\nrun-2 w2 run.started {}\n", "the run is running"},
 		"without a yes":             {`"decision":"approved","digest":"$D1"`, `"decision":"rejected","digest":"$D1"`, "was not approved"},

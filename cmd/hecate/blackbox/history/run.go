@@ -15,6 +15,7 @@ type run struct {
 	gap   string // node that noted a gap and is to claim next
 
 	work
+	changes
 	bill
 }
 
@@ -33,7 +34,8 @@ var endings = map[string]string{"run.finished": "completed", "run.failed": "fail
 // people found out. The end of a cancelled run is told to its task's followers, and
 // puts the model call that it cut off on the bill.
 const late = " tool.shell.output_chunk tool.shell.exited tool.completed tool.failed tool.cancelled tool.timed_out tool.file.patch" +
-	" tool.dispatch.settled artifact.recorded model.call.completed model.call.abandoned task.updated tool.outcome.stated "
+	" tool.dispatch.settled artifact.recorded model.call.completed model.call.abandoned task.updated tool.outcome.stated" +
+	" workspace.changed workspace.taken workspace.restored tool.file.applied tool.file.reverted "
 
 func (s *run) apply(c *checker, r Record, f facts) {
 	if s.created == (r.Type == "run.created") {
@@ -70,6 +72,7 @@ func (s *run) apply(c *checker, r Record, f facts) {
 			s.gap = r.ActorName
 		}
 	}
+	s.changes.apply(c, s, r, f)
 	s.work.apply(c, s, r, f)
 	s.bill.apply(c, r, f)
 }
