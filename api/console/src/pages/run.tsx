@@ -5,6 +5,8 @@ import { Chain } from '../run/chain';
 import { Conversation } from '../run/conversation';
 import { Actions } from '../run/actions';
 import { Figures } from '../run/figures';
+import { Restore } from '../run/restore';
+import { Take } from '../run/take';
 import { Banner, Timeline } from '../run/timeline';
 import { TaskFacts } from '../run/task-facts';
 import { navigate, runPath } from '../state/router';
@@ -14,7 +16,7 @@ import { nameOf, word } from '../ui/format';
 import { useKeys } from '../ui/keys';
 import { useTitle } from '../ui/title';
 
-const tabs = ['timeline', 'conversation', 'changes'] as const;
+const tabs = ['timeline', 'conversation', 'changes', 'take', 'restore'] as const;
 
 export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string; tab: string }) {
   const [store, setStore] = useState<RunStore>();
@@ -24,7 +26,7 @@ export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string;
     return s.close;
   }, [taskId, runId]);
   const show = (t: string) => navigate(runPath(taskId, runId, t === 'timeline' ? '' : t), true);
-  useKeys({ '1': () => show('timeline'), '2': () => show('conversation'), '3': () => show('changes') });
+  useKeys({ '1': () => show('timeline'), '2': () => show('conversation'), '3': () => show('changes'), '4': () => show('take'), '5': () => show('restore') });
   const run = store?.run.value;
   const task = store?.task.value;
   useTitle(task ? nameOf(task) : '');
@@ -44,12 +46,22 @@ export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string;
               </a>
             ))}
           </nav>
-          {tab === 'conversation' ? <Conversation store={store} /> : tab === 'changes' ? <Changes store={store} /> : <Timeline store={store} />}
+          <View tab={tab} store={store} />
         </section>
         <Aside store={store} />
       </div>
     </div>
   );
+}
+
+function View({ tab, store }: { tab: string; store: RunStore }) {
+  switch (tab) {
+    case 'conversation': return <Conversation store={store} />;
+    case 'changes': return <Changes store={store} />;
+    case 'take': return <Take store={store} />;
+    case 'restore': return <Restore store={store} />;
+  }
+  return <Timeline store={store} />;
 }
 
 function Count({ of }: { of: number | undefined }) {

@@ -23,11 +23,13 @@ interface Props {
   side?: boolean;
   /** bare leaves line numbers out: of a piece that may stand anywhere. */
   bare?: boolean;
+  /** from has the numbers of the first lines; 1 if it is absent. */
+  from?: { before: number; after: number };
 }
 
-export function Diff({ before, after, language, label, side, bare }: Props) {
+export function Diff({ before, after, language, label, side, bare, from }: Props) {
   const h = useHighlighter(Boolean(language));
-  const lines = useMemo(() => compare(before, after, (text) => coloured(h, text, language)), [before, after, h, language]);
+  const lines = useMemo(() => numbered(compare(before, after, (text) => coloured(h, text, language)), from), [before, after, h, language, from]);
   const [open, setOpen] = useState<Set<number>>(new Set());
   const blocks = useMemo(() => fold(lines), [lines]);
   return (
@@ -94,6 +96,16 @@ export function compare(before: string, after: string, colour: (text: string) =>
   }
   markWords(out, a, b);
   return out;
+}
+
+/** numbered counts lines from other numbers than 1. */
+function numbered(lines: Line[], from: Props['from']): Line[] {
+  if (!from) return lines;
+  for (const l of lines) {
+    if (l.before) l.before += from.before - 1;
+    if (l.after) l.after += from.after - 1;
+  }
+  return lines;
 }
 
 function split(text: string): string[] {

@@ -1,0 +1,18 @@
+// What a worker is to do to a workspace: asked for, and waited for if it takes longer than an answer does.
+import { ask, get, Refused } from '../api/client';
+import type { OperationItem, OperationResult } from '../api/types.gen';
+import { say } from './notices';
+
+/** operate asks for an operation on a run, and returns what became of its files. */
+export async function operate(at: string, what: 'take' | 'restore', body: object): Promise<OperationResult> {
+  const answer = await ask<OperationItem>('POST', `${at}/${what}`, body);
+  let o = answer.data;
+  if (answer.status === 202) say('It takes longer than usual; waiting.');
+  while (o.status === 'requested' || o.status === 'running') {
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    o = await get<OperationItem>(`${at}/operations/${o.id}`);
+  }
+  if (o.status === 'unknown') throw new Error('Its worker vanished in the midst: look at the files before you try again.');
+  if (o.status === 'refused' || !o.result) throw new Refused(409, o.error?.type ?? 'conflict', o.error?.message ?? 'The worker refused.');
+  return o.result;
+}
