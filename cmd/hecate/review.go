@@ -65,6 +65,11 @@ func (r review) through(do func(digest string) (client.Landed, error)) error {
 	return r.conclude(l, true)
 }
 
+// waiting says why nothing is to be seen yet.
+func (r review) waiting(o client.Operation) {
+	fmt.Fprintf(r.err, "%s still at it (%s); this waits for the end\n", r.errStyle.Dim("·"), terminal.Line(o.ID))
+}
+
 // changes counts the files that would be, or were, touched.
 func (r review) changes(l client.Landed) (n int64) {
 	for _, f := range l.Files {

@@ -47,7 +47,7 @@ func (c takeCommand) Run(a *app) error {
 			r.conflicting = "take the others by naming them, or have both sides written: --markers"
 		}
 		r.withheld = "files that make programs run, or say what agents may do, stay behind; to take them as well: --sensitive"
-		return r.through(func(digest string) (client.Landed, error) { return server.TakeRun(ctx, run, plan, digest) })
+		return r.through(func(digest string) (client.Landed, error) { return server.TakeRun(ctx, run, plan, digest, r.waiting) })
 	})
 }
 
@@ -94,7 +94,7 @@ func (c restoreCommand) Run(a *app) error {
 		if !c.Force {
 			r.conflicting = "they were changed since by others than the run; to put them back as well: --force"
 		}
-		return r.through(func(digest string) (client.Landed, error) { return server.RestoreRun(ctx, run, plan, digest) })
+		return r.through(func(digest string) (client.Landed, error) { return server.RestoreRun(ctx, run, plan, digest, r.waiting) })
 	})
 }
 

@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"time"
 )
+
+// operationPoll is how often it is asked whether an operation has ended.
+const operationPoll = time.Second / 2
 
 // Operation is something that is done to a run's workspace from outside of the run.
 type Operation struct {
@@ -63,37 +68,51 @@ type reviewed struct {
 }
 
 // TakeRun puts what a run has changed into its source, as the preview with the digest
-// showed it; without a digest it returns a preview.
-func (c *Client) TakeRun(ctx context.Context, r Run, t Take, digest string) (Landed, error) {
+// showed it; without a digest it returns a preview. It waits for the end, and calls waiting
+// once if that takes long.
+func (c *Client) TakeRun(ctx context.Context, r Run, t Take, digest string, waiting func(Operation)) (Landed, error) {
 	return c.operate(ctx, r, "/take", struct {
 		reviewed
 		Take
-	}{reviewed{digest == "", digest}, t})
+	}{reviewed{digest == "", digest}, t}, waiting)
 }
 
 // RestoreRun puts a run's workspace back, as the preview with the digest showed it; without
-// a digest it returns a preview.
-func (c *Client) RestoreRun(ctx context.Context, r Run, to Restore, digest string) (Landed, error) {
+// a digest it returns a preview. It waits like TakeRun.
+func (c *Client) RestoreRun(ctx context.Context, r Run, to Restore, digest string, waiting func(Operation)) (Landed, error) {
 	return c.operate(ctx, r, "/restore", struct {
 		reviewed
 		Restore
-	}{reviewed{digest == "", digest}, to})
+	}{reviewed{digest == "", digest}, to}, waiting)
 }
 
-// operate has something done to a workspace. What takes long goes on without us.
-func (c *Client) operate(ctx context.Context, r Run, path string, body any) (Landed, error) {
+// operate has something done to a workspace. The server answers before the end of what
+// takes long, and whoever leaves then may take the server along.
+func (c *Client) operate(ctx context.Context, r Run, path string, body any, waiting func(Operation)) (Landed, error) {
 	var o Operation
 	if _, err := c.call(ctx, http.MethodPost, RunPath(r.TaskID, r.ID)+path, body, &o); err != nil {
 		return Landed{}, err
 	}
-	switch {
-	case o.Error != nil:
+	if o.open() {
+		waiting(o)
+	}
+	for o.open() {
+		select {
+		case <-ctx.Done():
+			return Landed{}, ctx.Err()
+		case <-time.After(operationPoll):
+		}
+		if _, err := c.call(ctx, http.MethodGet, RunPath(r.TaskID, r.ID)+"/operations/"+url.PathEscape(o.ID), nil, &o); err != nil {
+			return Landed{}, fmt.Errorf("ask what became of operation %s: %w", o.ID, err)
+		}
+	}
+	if o.Error != nil {
 		return Landed{}, errors.New(o.Error.Message)
-	case o.Status != "done":
-		return Landed{}, fmt.Errorf("the server is still at it (operation %s is %s)", o.ID, o.Status)
 	}
 	return o.Result, nil
 }
+
+func (o Operation) open() bool { return o.Status == "requested" || o.Status == "running" }
 
 // RestorePoint is a moment that a run's workspace can be put back to.
 type RestorePoint struct {
