@@ -62,3 +62,24 @@ func BenchmarkTakeAgain(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkLandMany(b *testing.B) {
+	root := repository(b, 10_000)
+	s, err := snapshot.Open(filepath.Join(b.TempDir(), "store"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	result, err := s.Take(b.Context(), root, snapshot.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	base, err := s.Take(b.Context(), b.TempDir(), snapshot.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if l, err := s.Land(b.Context(), snapshot.Plan{Target: b.TempDir(), Base: base, Result: result}); err != nil || !l.Applied {
+			b.Fatal(err)
+		}
+	}
+}

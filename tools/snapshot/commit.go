@@ -37,6 +37,7 @@ type commit struct {
 	s       *Store
 	root    *os.Root
 	journal journal
+	staged  []string // files that wait to be moved
 }
 
 func (c *commit) waiting(i int) string { return fmt.Sprintf("%s/new-%d", c.journal.Staging, i) }

@@ -140,15 +140,21 @@ const fsyncMax = 32
 
 // sync makes what was written durable.
 func (b *batch) sync() error {
-	if len(b.written) > fsyncMax && syncAll(b.s.dir) == nil {
+	return syncFiles(b.s.dir, b.written, os.Open)
+}
+
+// syncFiles makes files durable that stand below dir. Many of them take one request, where
+// the system has it.
+func syncFiles(dir string, names []string, open func(name string) (*os.File, error)) error {
+	if len(names) > fsyncMax && syncAll(dir) == nil {
 		return nil
 	}
 	var all errgroup.Group
 	all.SetLimit(fsyncMax)
 	// file systems make durable together what is asked for together
-	for _, name := range b.written {
+	for _, name := range names {
 		all.Go(func() error {
-			f, err := os.Open(name)
+			f, err := open(name)
 			if err != nil {
 				return err
 			}

@@ -64,6 +64,9 @@ func (c *commit) prepare(ctx context.Context, works []work) error {
 		}
 		c.s.probing("stage")
 	}
+	if err := syncFiles(c.root.Name(), c.staged, c.openStaged); err != nil {
+		return err
+	}
 	for _, st := range c.journal.Steps {
 		now, _, err := c.now(st.Path)
 		if err == nil && now != st.Old {
@@ -117,7 +120,17 @@ func (c *commit) stageFile(name string, w work, like fs.FileInfo) error {
 		keepOwner(f, like) // before the permissions: a change of owner can take some away
 		err = f.Chmod(permissions(like.Mode().Perm(), w.New.Mode))
 	}
-	return errors.Join(err, f.Sync(), f.Close())
+	c.staged = append(c.staged, name)
+	return errors.Join(err, f.Close())
+}
+
+// openStaged opens a file to make it durable. It may have got permissions that let nobody read it.
+func (c *commit) openStaged(name string) (*os.File, error) {
+	f, err := c.root.Open(name)
+	if errors.Is(err, fs.ErrPermission) {
+		f, err = c.root.OpenFile(name, os.O_WRONLY, 0)
+	}
+	return f, err
 }
 
 // permissions returns those of a file with its bit for execution set as mode has it: for
