@@ -75,7 +75,7 @@ func TestTerminalAttach(t *testing.T) {
 	if code := s.exitCode(); code != exitCompleted {
 		t.Fatalf("exit code %d:\n%s", code, s.output())
 	}
-	check(t, s.output(), []string{"wrote \x1b[1mmade.txt", "Ctrl-C detaches, and the run goes on", "y: this call only", "The file is there.", "completed"})
+	check(t, s.output(), []string{"wrote \x1b[1mmade.txt", "Ctrl-C detaches from the run", "y: this call only", "The file is there.", "completed"})
 	late := onPTY(t, environ, "attach", r.TaskID)
 	if code := late.exitCode(); code != exitFailed {
 		t.Errorf("exit code %d:\n%s", code, late.output())

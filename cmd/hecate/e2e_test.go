@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 // deceit is a command that repaints itself as ls, and would write to the clipboard.
 const deceit = "rm -rf ./x\r\x1b[2Kls\b\b\x1b]52;c;aGk=\a\u009b2K\u009d0;title\u009c \u202elper\u200b"
 
+// typed is the beginning of an answer, with what makes lines hard to measure.
+const typed = "The first lines of it are gone from view by the time that the last ones come.\n\n日本語の文章は二倍の幅で、どこでも折り返すことができます。🙂✅ are wide, too.\n\n" +
+	"```\naVeryLongWordThatFitsOnNoLineOfANarrowTerminalAndIsBrokenWhereverThatIsNecessary\n\ttabs\x1b[2J\n```\nAnd here it sto"
+
 // e2eModel answers what the scripts ask for, by a word of the prompt.
 func e2eModel() *scripted.Server {
 	cost := int64(1500)
@@ -71,6 +75,7 @@ func e2eModel() *scripted.Server {
 		scripted.Script{Marker: "busy", Replies: []scripted.Reply{
 			{HTTP: 529, Body: []byte(`{"error":{"message":"come back later","type":"overloaded_error"}}`)}, say("Got through."),
 		}},
+		scripted.Script{Marker: "types", Replies: []scripted.Reply{say("Let me see.", write), {HangAfterText: true, Text: typed}}},
 		scripted.Script{Marker: "hangs", Replies: []scripted.Reply{{Hang: true}}, Repeat: true},
 		scripted.Script{Marker: "refused", Repeat: true, Replies: []scripted.Reply{{HTTP: 400, Body: []byte(`{"error":{"message":"no such thing","type":"invalid_request_error"}}`)}}},
 		scripted.Script{Repeat: true, Replies: []scripted.Reply{say("Nothing to do.")}},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"strings"
 	"sync"
 	"syscall"
@@ -29,20 +30,23 @@ type follower struct {
 	scripted bool         // the model cannot do without a call: a no ends the run
 	attached bool         // the run is somebody else's: leaving it leaves it going
 	past     bool         // what is told happened before we came
+	remote   bool         // the server goes on without us
 	lost     <-chan error // the server of our own ended; nil for another's
 
 	out    *terminal.Screen
 	live   *show.Live
 	ask    *terminal.Screen // where questions are asked
 	asks   terminal.Style
-	typed  *prompter      // nil: nobody is there to answer
-	open   *asking        // what is being asked
-	closed chan dialogEnd // how the dialog ended that is open
-	asked  *show.Question // before we came, and not answered
-	cancel string         // why the run was cancelled by us, "" if it was not
+	typed  *prompter         // nil: nobody is there to answer
+	open   *asking           // what is being asked
+	closed chan dialogEnd    // how the dialog ended that is open
+	asked  *show.Question    // before we came, and not answered
+	names  map[string]string // who answered, by approval
+	cancel string            // why the run was cancelled by us, "" if it was not
 
 	task, run string
 	waits     bool   // it was said that the run waits for a worker
+	waitsFor  string // why it does
 	origin    string // what the workspace is a copy of; "" if it is no copy
 	committed bool   // the workspace began with what is committed, and not as its origin stands
 	inPlace   bool   // the run works in the operator's own directory
@@ -53,6 +57,7 @@ type follower struct {
 func newFollower(a *app, server *client.Client, asJSON bool) *follower {
 	f := &follower{a: a, server: server, json: asJSON, out: terminal.NewScreen(a.out, a.outStyle), closed: make(chan dialogEnd, 1)}
 	f.live = show.NewLive(f.out, a.outStyle)
+	f.names, f.live.Name = map[string]string{}, f.answeredBy
 	f.ask, f.asks = f.out, a.outStyle
 	if asJSON {
 		f.live = show.NewLive(io.Discard, terminal.Style{})
@@ -80,7 +85,7 @@ func (f *follower) of(t client.Task) {
 // toTheEnd opens and follows a run, prints what came of it and, if the server is our
 // own, keeps it until nobody else uses it.
 func (f *follower) toTheEnd(ctx context.Context, local *localServer, run func() (runResult, error)) error {
-	if local != nil {
+	if f.remote = local == nil; !f.remote {
 		f.lost = local.lost
 	}
 	defer f.a.catchInterrupts()()
@@ -143,16 +148,23 @@ type feedItem struct {
 }
 
 func (f *follower) follow(ctx context.Context, after int64, limit time.Duration) error {
+	defer f.out.Show()
 	defer f.drop()
 	ctx, stop := context.WithCancel(ctx)
-	events := make(chan feedItem)
+	events, typing := make(chan feedItem), make(chan client.Typing)
 	var reading sync.WaitGroup
 	reading.Go(func() { f.readFeed(ctx, after, events) })
+	if f.out.Redraws() {
+		reading.Go(func() { f.readTyping(ctx, after, typing) })
+	}
 	defer reading.Wait()
 	defer stop()
 
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	redraw := make(chan os.Signal, 1)
+	signal.Notify(redraw, syscall.SIGWINCH, syscall.SIGCONT)
+	defer signal.Stop(redraw)
 	var timeUp <-chan time.Time
 	if limit > 0 {
 		timer := time.NewTimer(limit)
@@ -164,6 +176,7 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 		answers = f.typed.lines
 	}
 	for {
+		f.status()
 		select {
 		case item := <-events:
 			if item.err != nil {
@@ -172,6 +185,8 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 			if done, err := f.event(ctx, item.event); done || err != nil {
 				return err
 			}
+		case t := <-typing:
+			f.live.Typing(t.At, t.Text)
 		case l := <-answers:
 			if err := f.answered(ctx, f.typed.take(l)); err != nil {
 				return err
@@ -189,7 +204,9 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 		case <-timeUp:
 			f.sayIfFailed(f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run"))
 		case <-tick.C:
-			f.status(ctx)
+			f.look(ctx)
+		case s := <-redraw:
+			f.resize(s)
 		}
 	}
 }
@@ -203,7 +220,11 @@ func (f *follower) interrupted(ctx context.Context, s os.Signal) bool {
 		return true
 	}
 	f.result.Interrupted = true
-	f.sayIfFailed(f.cancelRun(ctx, interruptedBy(s), "cancelling the run; Ctrl-C again leaves at once"))
+	again := "Ctrl-C again ends at once, and leaves the run where it is"
+	if f.remote {
+		again = "Ctrl-C again detaches, and leaves the rest to the server"
+	}
+	f.sayIfFailed(f.cancelRun(ctx, interruptedBy(s), "cancelling the run; "+again))
 	return false
 }
 
@@ -253,19 +274,9 @@ func (f *follower) event(ctx context.Context, e client.Event) (bool, error) {
 	return false, nil
 }
 
-// status shows what the run is doing, on a terminal, while nothing else happens.
-func (f *follower) status(ctx context.Context) {
-	if f.json || f.open != nil {
-		return
-	}
-	text := f.live.Status(time.Now())
-	if text == "" && !f.live.Queued.IsZero() {
-		text = f.queued(ctx)
-	}
-	if text != "" {
-		f.out.Status(text)
-	}
-}
+// cancelAnswerMax is how long the server may take to say that it cancels a run. Ctrl-C
+// waits meanwhile.
+const cancelAnswerMax = 5 * time.Second
 
 // cancelRun asks the server to cancel; the run.cancelled event ends the following.
 func (f *follower) cancelRun(ctx context.Context, reason, say string) error {
@@ -275,6 +286,8 @@ func (f *follower) cancelRun(ctx context.Context, reason, say string) error {
 	f.drop()
 	f.cancel = reason
 	fmt.Fprintf(f.ask, "\n%s %s\n", f.asks.Yellow("!"), say)
+	ctx, stop := context.WithTimeout(ctx, cancelAnswerMax)
+	defer stop()
 	if _, err := f.server.CancelRun(ctx, f.task, f.run, reason); err != nil {
 		f.cancel = ""
 		return fmt.Errorf("cancel run %s: %w", f.run, err)

@@ -122,7 +122,7 @@ func (a *app) plainTerminal() bool {
 func (f *follower) openDialog(in, out *os.File) {
 	stops := "Ctrl-C cancels the run"
 	if f.attached {
-		stops = "Ctrl-C detaches, and the run goes on"
+		stops = "Ctrl-C detaches from the run"
 	}
 	f.out.Hold()
 	f.ask.Hold()

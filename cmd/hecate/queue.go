@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -13,20 +14,26 @@ import (
 // of the run wait meanwhile.
 const queueAnswerMax = 2 * time.Second
 
-// queued says what the run waits for while no worker has it: once in a line of its
-// own, and then as the status. A server that doesn't tell leaves it at the wait.
-func (f *follower) queued(ctx context.Context) string {
+// lookAtQueue finds out what the run waits for while no worker has it, and says it once
+// in a line of its own. A server that doesn't tell leaves it at the wait.
+func (f *follower) lookAtQueue(ctx context.Context) {
 	ctx, stop := context.WithTimeout(ctx, queueAnswerMax)
 	defer stop()
-	text := "waiting for a worker"
+	f.waitsFor = waitsForWorker
 	if stats, err := f.server.Stats(ctx); err == nil {
-		text += before(stats, f.ahead(ctx))
+		f.waitsFor += before(stats, f.ahead(ctx))
 	}
 	if !f.waits {
 		f.waits = true
-		fmt.Fprintln(f.out, f.a.outStyle.Yellow("…")+" "+text)
+		fmt.Fprintln(f.out, f.a.outStyle.Yellow("…")+" "+f.waitsFor)
 	}
-	return fmt.Sprintf("… %s  %ds", text, int(time.Since(f.live.Queued).Seconds()))
+}
+
+const waitsForWorker = "waiting for a worker"
+
+// inQueue says what the run waits for, and for how long it has.
+func (f *follower) inQueue(now time.Time) string {
+	return fmt.Sprintf("%s  %ds", cmp.Or(f.waitsFor, waitsForWorker), max(int(now.Sub(f.live.Queued).Seconds()), 0))
 }
 
 // before says why no worker takes the run yet. ahead is how many runs wait longer.

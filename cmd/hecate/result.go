@@ -157,6 +157,8 @@ func (f *follower) verdict(r runResult) {
 		mark = st.Green("✓")
 	case r.left && f.attached:
 		mark, text = st.Yellow("!"), "detached; the run goes on"
+	case r.left && f.remote:
+		mark, text = st.Yellow("!"), "detached; the server is cancelling the run"
 	case r.left:
 		mark, text = st.Yellow("!"), "left before the end; the run may still be going on"
 	}
@@ -256,7 +258,7 @@ func (f *follower) caveats(r runResult) {
 }
 
 func (f *follower) goOn(r runResult) string {
-	if r.left && f.attached {
+	if r.left && f.remote { // also what is attached to
 		return "hecate attach " + r.RunID
 	}
 	return r.goOn()

@@ -17,14 +17,26 @@ import (
 
 var updateCaptures = flag.Bool("update-captures", false, "write the captures of the terminal anew")
 
-// tmux is a terminal as people have it, of 80 columns and 30 rows.
+// tmux is a terminal as people have it.
 type tmux struct {
 	t      *testing.T
 	socket string
 }
 
-// inTmux runs the hecate of this test binary in a terminal of that type.
+// inTmux runs the hecate of this test binary in a terminal of that type, of 80 columns and
+// 30 rows.
 func inTmux(t *testing.T, environ []string, args ...string) tmux {
+	t.Helper()
+	script := "exec \"$HECATE\""
+	for _, a := range args {
+		script += " " + quoted(a)
+	}
+	return inTmuxOf(t, 80, environ, script)
+}
+
+// inTmuxOf runs a script in a terminal of so many columns. $HECATE is the hecate of this
+// test binary.
+func inTmuxOf(t *testing.T, columns int, environ []string, script string) tmux {
 	t.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
 		if os.Getenv("HECATE_TEST_REQUIRE_ALL") != "" {
@@ -32,21 +44,19 @@ func inTmux(t *testing.T, environ []string, args ...string) tmux {
 		}
 		t.Skip("tmux is not installed: what the prompt looks like in it is not checked")
 	}
-	script := "#!/bin/sh\nexec env"
-	for _, e := range append(environ, asHecate+"=1") {
-		script += " " + quoted(e)
-	}
-	script += " " + quoted(os.Args[0])
-	for _, a := range args {
-		script += " " + quoted(a)
+	var lines strings.Builder
+	lines.WriteString("#!/bin/sh\n")
+	for _, e := range append(environ, asHecate+"=1", "HECATE="+os.Args[0]) {
+		name, value, _ := strings.Cut(e, "=")
+		lines.WriteString("export " + name + "=" + quoted(value) + "\n")
 	}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run")
-	if err := os.WriteFile(file, []byte(script+"\n"), 0o700); err != nil {
+	if err := os.WriteFile(file, []byte(lines.String()+script+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	x := tmux{t, filepath.Join(dir, "tmux")}
-	x.do("-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "30", file)
+	x.do("-f", "/dev/null", "new-session", "-d", "-x", strconv.Itoa(columns), "-y", "30", file)
 	t.Cleanup(x.end)
 	return x
 }

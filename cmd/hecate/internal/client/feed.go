@@ -100,12 +100,16 @@ type feedConn struct {
 }
 
 func (c *Client) openFeed(ctx context.Context, task string, cursor int64) (*feedConn, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	watchdog := time.AfterFunc(quietMax, cancel)
 	at := strconv.FormatInt(cursor, 10)
 	query := url.Values{"task_id": {task}, "after_sequence": {at}}
 	header := http.Header{"Accept": {"text/event-stream"}, "Cache-Control": {"no-cache"}, "Last-Event-Id": {at}}
-	res, err := c.send(ctx, http.MethodGet, "/hecate/v1/events/stream?"+query.Encode(), nil, header)
+	return c.openStream(ctx, apiPath+"/events/stream?"+query.Encode(), header)
+}
+
+func (c *Client) openStream(ctx context.Context, path string, header http.Header) (*feedConn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	watchdog := time.AfterFunc(quietMax, cancel)
+	res, err := c.send(ctx, http.MethodGet, path, nil, header)
 	if err != nil {
 		watchdog.Stop()
 		cancel()

@@ -17,6 +17,7 @@ type Live struct {
 	out     io.Writer
 	style   terminal.Style
 	bundles Bundles
+	figures figures
 	calls   map[string]Call     // proposed, by tool call id
 	shells  map[string]*command // running commands, by tool call id
 	settled map[string]bool     // calls whose end is on the screen
@@ -27,6 +28,8 @@ type Live struct {
 	since   time.Time
 	retry   *modelCall // the attempt that is waited for
 	node    string     // whose worker had the run last
+	typing  typing
+	asks    string // what waits for a person, in short
 
 	// Workspace is the directory that the run works in, once it is known.
 	Workspace string
@@ -43,6 +46,8 @@ type Live struct {
 	Warnings []client.Warning
 	// Refused is what was refused since nobody was there to ask.
 	Refused []Refusal
+	// Name says who answered an approval, "" if that is not known. It may be nil.
+	Name func(approvalID string) string
 	// Queued is since when the run waits for a worker; zero while it does not.
 	Queued time.Time
 
@@ -69,24 +74,11 @@ func (l *Live) Bundles() *Bundles { return &l.bundles }
 // Unknown lists the run's calls whose outcome nobody knows.
 func (l *Live) Unknown(runID string) []Doubt { return l.doubts.Unknown(&l.bundles, runID) }
 
-// Status says what the run is doing at the moment, "" for nothing worth saying.
-func (l *Live) Status(now time.Time) string {
-	if l.retry != nil {
-		if left := l.retry.wait() - now.Sub(l.since); left > 0 {
-			return fmt.Sprintf("… %s; next attempt in %ds%s", terminal.Line(l.retry.trouble()), int((left+time.Second-1)/time.Second), terminal.Line(l.retry.elsewhere()))
-		}
-	}
-	seconds := int(now.Sub(l.since).Seconds())
-	if l.waiting == "" || seconds <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("… %s  %ds", l.waiting, seconds)
-}
-
 // Event writes one event.
 func (l *Live) Event(e client.Event) {
 	l.bundles.Add(e)
 	l.doubts.Add(e)
+	l.figures.add(e)
 	switch family, _, _ := strings.Cut(e.Type, "."); family {
 	case "model":
 		l.modelEvent(e)
@@ -107,10 +99,14 @@ func (l *Live) modelEvent(e client.Event) {
 	case "model.call.started":
 		l.flush()
 		l.started = e.OccurredAt
-		l.wait(fmt.Sprintf("model call %d %s", d.Index, d.Model), e)
+		l.typing = typing{after: e.Sequence}
+		l.figures.called(d.Index, d.Model)
+		l.wait(fmt.Sprintf("model call %d", d.Index), e)
 	case "model.call.retrying":
 		l.flush()
-		l.wait(fmt.Sprintf("model call %d %s", d.Index, d.NextModel), e)
+		l.typing = typing{after: e.Sequence}
+		l.figures.called(d.Index, d.NextModel)
+		l.wait(fmt.Sprintf("model call %d", d.Index), e)
 		l.retry = &d
 		l.note(d.trouble() + "; " + d.next())
 		if d.Message != "" {
@@ -165,6 +161,7 @@ func (l *Live) assistantEvent(e client.Event) {
 	switch e.Type {
 	case "assistant.text_complete":
 		l.held = d.Text.String()
+		l.typing.text = ""
 	case "assistant.tool_call_proposed":
 		l.flush()
 		if b := l.bundles.Of(e.RunID); b != nil && len(b.Calls) > 0 {

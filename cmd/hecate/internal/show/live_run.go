@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
@@ -36,11 +37,14 @@ func (l *Live) runEvent(e client.Event) {
 	case "run.finished", "run.failed", "run.cancelled":
 		l.flush()
 		l.wait("", e)
-		l.Queued = time.Time{}
+		l.Queued, l.asks, l.typing = time.Time{}, "", typing{}
 		for id := range l.shells {
 			l.endCommand(id, "", "", "")
 		}
+	case "approval.requested":
+		l.asked(e)
 	case "approval.resolved":
+		l.asks = ""
 		l.resolved(e)
 	case "run.awaiting_approval":
 		l.Queued = time.Time{}
@@ -70,8 +74,21 @@ func (l *Live) gap(d lifecycle, e client.Event) {
 	}
 }
 
+// asked notes what waits for a person.
+func (l *Live) asked(e client.Event) {
+	q := QuestionOf(e)
+	l.asks = cmp.Or(l.Direct, "it waits for an answer")
+	for _, asked := range q.Calls {
+		if c, known := l.calls[asked.ToolCallID]; known && q.Asks(asked.ToolCallID) {
+			l.asks = c.Summary()
+			return
+		}
+	}
+}
+
 func (l *Live) resolved(e client.Event) {
 	d := decode[struct {
+		ID      string `json:"approval_id"`
 		Status  string `json:"status"`
 		By      string `json:"by"`
 		Comment string `json:"comment"`
@@ -85,7 +102,11 @@ func (l *Live) resolved(e client.Event) {
 	if d.GoesOn { // a rejection ends a run, and this one did not
 		status = "denied"
 	}
-	l.line(mark, terminal.Line(resolution(status, d.By, d.Comment)), "")
+	by := d.By
+	if l.Name != nil && by != "system" {
+		by = cmp.Or(l.Name(d.ID), by)
+	}
+	l.line(mark, terminal.Line(resolution(status, by, d.Comment)), "")
 }
 
 // resolution says how an approval ended and through whom. One that nobody answered

@@ -188,13 +188,13 @@ func TestStatus(t *testing.T) {
 	}{
 		{"run.queued", 1, 3 * time.Second, "", true},
 		{"run.started", 1, 3 * time.Second, "", false},
-		{"model.call.started", 1, 500 * time.Millisecond, "", false},
-		{"model.call.started", 1, 3 * time.Second, "… model call 1 m  2s", false},
-		{"model.call.retrying", 1, 1200 * time.Millisecond, "… x is overloaded; next attempt in 3s", false},
-		{"model.call.retrying", 1, 6200 * time.Millisecond, "… model call 1 m  6s", false},
-		{"model.call.retrying", 2, 5204 * time.Millisecond, "… model call 1 m2  1s", false},
+		{"model.call.started", 1, 500 * time.Millisecond, "model call 1", false},
+		{"model.call.started", 1, 3 * time.Second, "model call 1  2s", false},
+		{"model.call.retrying", 1, 1200 * time.Millisecond, "x is overloaded; next attempt in 3s", false},
+		{"model.call.retrying", 1, 6200 * time.Millisecond, "model call 1  6s", false},
+		{"model.call.retrying", 2, 5204 * time.Millisecond, "model call 1  1s", false},
 		{"gap.run_disconnected", 1, 38 * time.Second, "", true},
-		{"gap.run_disconnected", 2, 39 * time.Second, "… waiting for a worker that reaches the workspace  2s", false},
+		{"gap.run_disconnected", 2, 39 * time.Second, "waiting for a worker that reaches the workspace  2s", false},
 		{"run.failed", 1, 45 * time.Second, "", false},
 	} {
 		live, left := show.NewLive(io.Discard, terminal.Style{}), c.times
@@ -206,7 +206,7 @@ func TestStatus(t *testing.T) {
 				left--
 			}
 		}
-		if got := live.Status(at.Add(c.now)); got != c.want || live.Queued.IsZero() == c.queued {
+		if got := live.Doing(at.Add(c.now)); got != c.want || live.Queued.IsZero() == c.queued {
 			t.Errorf("%s %d: %q, queued %v; want %q, %v", c.seen, c.times, got, !live.Queued.IsZero(), c.want, c.queued)
 		}
 	}

@@ -33,13 +33,19 @@ func wide(r rune) bool {
 	switch {
 	case r < 0x1100:
 		return false
+	case r < 0x2e80 && r > 0x115f:
+		return strings.ContainsRune(wideSigns, r)
 	case r <= 0x115f, r >= 0x2e80 && r <= 0x303e, r >= 0x3041 && r <= 0xa4cf, r >= 0xac00 && r <= 0xd7a3,
 		r >= 0xf900 && r <= 0xfaff, r >= 0xfe30 && r <= 0xfe6f, r >= 0xff00 && r <= 0xff60, r >= 0xffe0 && r <= 0xffe6,
-		r >= 0x1f300 && r <= 0x1f64f, r >= 0x1f680 && r <= 0x1f6ff, r >= 0x1f900 && r <= 0x1f9ff, r >= 0x20000 && r <= 0x3fffd:
+		r >= 0x17000 && r <= 0x18cff, r >= 0x1b000 && r <= 0x1b2ff, r == 0x1f18e, r >= 0x1f191 && r <= 0x1f19a, r >= 0x1f200 && r <= 0x1f265, r >= 0x1f300 && r <= 0x1f64f,
+		r >= 0x1f680 && r <= 0x1f6ff, r >= 0x1f7e0 && r <= 0x1f7eb, r >= 0x1f90c && r <= 0x1f9ff, r >= 0x1fa70 && r <= 0x1faff, r >= 0x20000 && r <= 0x3fffd:
 		return true
 	}
 	return false
 }
+
+// wideSigns are the single ones among narrow signs.
+const wideSigns = "⌚⌛\u2329\u232a⏩⏪⏫⏬⏰⏳◽◾☔☕♈♉♊♋♌♍♎♏♐♑♒♓♿⚓⚡⚪⚫⚽⚾⛄⛅⛎⛔⛪⛲⛳⛵⛺⛽✅✊✋✨❌❎❓❔❕❗➕➖➗➰➿⬛⬜⭐⭕"
 
 // Cut shortens s to at most columns, with "…" as the last one if anything was cut.
 func Cut(s string, columns int) string {

@@ -19,11 +19,12 @@ const (
 // without alignment: what a file or a pipe gets.
 type Style struct {
 	Colour  bool
-	Columns int // width to lay out for; 0 means lines end where they end
+	Columns int  // width to lay out for; 0 means lines end where they end
+	Redraws bool // what was drawn can be taken back
 }
 
-// StyleOf looks at where output goes. Colours need a terminal that is not "dumb"
-// and an environment without NO_COLOR; getenv reads that environment.
+// StyleOf looks at where output goes. Colours, and what is drawn again, need a terminal
+// that is not "dumb" and an environment without NO_COLOR; getenv reads that environment.
 func StyleOf(f *os.File, getenv func(string) string) Style {
 	if !term.IsTerminal(int(f.Fd())) {
 		return Style{}
@@ -32,10 +33,15 @@ func StyleOf(f *os.File, getenv func(string) string) Style {
 	if err != nil || columns <= 0 {
 		columns = columnsDefault
 	}
-	return Style{
-		Colour:  getenv("NO_COLOR") == "" && getenv("TERM") != "dumb",
-		Columns: min(max(columns, columnsMin), columnsMax),
-	}
+	name := getenv("TERM")
+	able := getenv("NO_COLOR") == "" && name != "" && name != "dumb"
+	return Style{Colour: able, Redraws: able}.Wide(columns)
+}
+
+// Wide is the style for a terminal of so many columns.
+func (s Style) Wide(columns int) Style {
+	s.Columns = min(max(columns, columnsMin), columnsMax)
+	return s
 }
 
 // The colours follow one rule: green went well, red did not, yellow waits for
@@ -55,12 +61,16 @@ func (s Style) paint(code, t string) string {
 }
 
 // Row places a detail at the right edge of the line that starts with left, dimmed.
-// Without a width, or where both don't fit, two blanks stand between them.
+// Without a width, two blanks stand between them; where both don't fit on a line, the
+// detail stands on the next one.
 func (s Style) Row(left, right string) string {
 	if right == "" {
 		return left
 	}
 	gap := s.Columns - Columns(plain(left)) - Columns(right)
+	if s.Columns > 0 && gap < 2 {
+		return left + "\n" + strings.Repeat(" ", max(s.Columns-Columns(right), 0)) + s.Dim(right)
+	}
 	return left + strings.Repeat(" ", max(gap, 2)) + s.Dim(right)
 }
 
