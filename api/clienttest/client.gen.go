@@ -1880,7 +1880,7 @@ type HealthStatus string
 
 // LandedFile defines model for LandedFile.
 type LandedFile struct {
-	// Class Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, shell or leads-out.
+	// Class Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, packages, shell or leads-out.
 	Class *string `json:"class,omitempty"`
 
 	// Outcome What becomes of it: merged, if it was changed there meanwhile; already, if it is there as it is to be.
@@ -2019,6 +2019,9 @@ type OperationResult struct {
 
 	// FilesCount All of them.
 	FilesCount int64 `json:"files_count"`
+
+	// LeftBehind Of take: files of the workspace that no snapshot holds, such as very large ones, with the reason; at most 100. Ignored files stay behind, too.
+	LeftBehind *[]string `json:"left_behind,omitempty"`
 
 	// NotUndone Of restore: ignored files and what else no snapshot holds, which stay as they are; at most 500. Commits stay as well.
 	NotUndone *[]string `json:"not_undone,omitempty"`

@@ -54,6 +54,7 @@ type operationResult struct {
 	Withheld       int64        `json:"withheld" doc:"Files that make programs run, or say what agents may do, and stay as they are unless they are asked for (sensitive)."`
 	NotUndone      []string     `json:"not_undone,omitempty" doc:"Of restore: ignored files and what else no snapshot holds, which stay as they are; at most 500. Commits stay as well."`
 	NotUndoneCount int64        `json:"not_undone_count,omitempty" doc:"All of these."`
+	LeftBehind     []string     `json:"left_behind,omitempty" doc:"Of take: files of the workspace that no snapshot holds, such as very large ones, with the reason; at most 100. Ignored files stay behind, too."`
 	Diff           string       `json:"diff,omitempty" doc:"Of a preview: what changes, as a unified diff."`
 	DiffCut        bool         `json:"diff_cut,omitempty" doc:"The diff goes on; it is longer than 4 MiB."`
 }
@@ -62,7 +63,7 @@ type landedFile struct {
 	Path    string `json:"path" doc:"Below the directory; quoted as in Go if it is no UTF-8."`
 	Outcome string `json:"outcome" doc:"What becomes of it: merged, if it was changed there meanwhile; already, if it is there as it is to be." enum:"written,merged,deleted,already,conflicted,withheld"`
 	Reason  string `json:"reason,omitempty" doc:"Of a conflict, to be read after the path."`
-	Class   string `json:"class,omitempty" doc:"Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, shell or leads-out."`
+	Class   string `json:"class,omitempty" doc:"Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, packages, shell or leads-out."`
 }
 
 // restorePoint is a moment to which a workspace can be put back.
@@ -162,7 +163,7 @@ func resultOf(l *operation.Landed) *operationResult {
 	out := &operationResult{
 		Target: l.Target, Branch: l.Branch, Commit: l.Commit, Before: l.Before, After: l.After, Digest: l.Digest, Files: []landedFile{},
 		FilesCount: l.FilesCount, Conflicts: l.Conflicts, Withheld: l.Withheld, NotUndone: l.NotUndone, NotUndoneCount: l.NotUndoneCount,
-		Diff: l.Diff.String(), DiffCut: l.DiffCut,
+		LeftBehind: l.LeftBehind, Diff: l.Diff.String(), DiffCut: l.DiffCut,
 	}
 	for _, f := range l.Files {
 		out.Files = append(out.Files, landedFile(f))

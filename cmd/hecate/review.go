@@ -49,11 +49,11 @@ func (r review) through(do func(digest string) (client.Landed, error)) error {
 		return r.conclude(l, false)
 	case r.Preview:
 		if stuck && !r.JSON {
-			fmt.Fprintf(r.out, "%s %s conflict, so nothing would be done: %s\n", r.outStyle.Yellow("!"), show.Count(l.Conflicts, "file"), r.conflicting)
+			fmt.Fprintf(r.out, "%s conflicts in %s, so nothing would be done: %s\n", r.outStyle.Yellow("!"), show.Count(l.Conflicts, "file"), r.conflicting)
 		}
 		return r.conclude(l, false)
 	case stuck:
-		return advise(fmt.Errorf("%s conflict; nothing was done", show.Count(l.Conflicts, "file")), r.conflicting)
+		return advise(fmt.Errorf("conflicts in %s; nothing was done", show.Count(l.Conflicts, "file")), r.conflicting)
 	case !r.Yes:
 		if err := r.confirm(r.question, r.command+" --yes"); err != nil {
 			return err
@@ -70,11 +70,16 @@ func (r review) waiting(o client.Operation) {
 	fmt.Fprintf(r.err, "%s still at it (%s); this waits for the end\n", r.errStyle.Dim("·"), terminal.Line(o.ID))
 }
 
-// changes counts the files that would be, or were, touched.
-func (r review) changes(l client.Landed) (n int64) {
+// changes counts the files that would be, or were, touched. Of very many, those that are
+// as they are to be already count if they are not listed.
+func (r review) changes(l client.Landed) int64 {
+	n := l.FilesCount - l.Withheld
+	if r.conflicting != "" {
+		n -= l.Conflicts
+	}
 	for _, f := range l.Files {
-		if f.Outcome != "already" && f.Outcome != "withheld" && (f.Outcome != "conflicted" || r.conflicting == "") {
-			n++
+		if f.Outcome == "already" {
+			n--
 		}
 	}
 	return n
@@ -99,6 +104,9 @@ func (r review) conclude(l client.Landed, done bool) error {
 	case done:
 		fmt.Fprintf(r.out, "%s %s written in %s\n", r.outStyle.Green("✓"), show.Count(n, "file"), terminal.Line(l.Target))
 	}
+	if done && l.Conflicts > 0 {
+		fmt.Fprintf(r.out, "%s conflicts in %s: look for the markers (<<<<<<<) before you go on\n", r.outStyle.Yellow("!"), show.Count(l.Conflicts, "file"))
+	}
 	return nil
 }
 
@@ -122,6 +130,9 @@ func (r review) show(l client.Landed) {
 	}
 	if l.Withheld > 0 {
 		fmt.Fprintf(r.out, "%s %s: %s\n", st.Yellow("!"), show.Count(l.Withheld, "file"), r.withheld)
+	}
+	if len(l.LeftBehind) > 0 {
+		fmt.Fprintf(r.out, "%s cannot be taken, and stays in the copy: %s\n", st.Yellow("!"), terminal.Line(some(l.LeftBehind, int64(len(l.LeftBehind)))))
 	}
 	if l.NotUndoneCount > 0 {
 		fmt.Fprintf(r.out, "%s ignored or not in a snapshot, so left as they are: %s\n", st.Dim("·"), terminal.Line(some(l.NotUndone, l.NotUndoneCount)))

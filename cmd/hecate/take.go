@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"hecate/cmd/hecate/internal/client"
 )
@@ -14,7 +16,7 @@ type takeCommand struct {
 	serverFlags
 	From      string   `arg:"" optional:"" name:"run" help:"The run, or a task for its latest run. Default: the latest run of all."`
 	Paths     []string `arg:"" optional:"" help:"Only these files, and what is below these directories. Default: everything."`
-	Branch    string   `placeholder:"NAME" help:"Make a commit on a new git branch, and leave the files themselves as they are."`
+	Branch    *string  `placeholder:"NAME" help:"Make a commit on a new git branch, and leave the files themselves as they are."`
 	Sensitive bool     `help:"Take files that make programs run, or say what agents may do, as well."`
 	Markers   bool     `help:"Where texts conflict, write both sides with the usual markers."`
 	reviewFlags
@@ -35,13 +37,22 @@ Examples:
 
 // Run does the command.
 func (c takeCommand) Run(a *app) error {
+	branch := ""
+	switch {
+	case c.From != "" && !strings.HasPrefix(c.From, "run_") && !strings.HasPrefix(c.From, "task_"):
+		return usage(fmt.Errorf("%s names no run; the run comes first, then paths: hecate take RUN %[1]s", c.From))
+	case c.Branch != nil && *c.Branch == "":
+		return usage(errors.New("--branch needs a name"))
+	case c.Branch != nil:
+		branch = *c.Branch
+	}
 	ctx := context.Background()
 	return c.withServer(ctx, a, startForOperations(c.From), func(server *client.Client, _ *localServer) error {
 		run, err := findRun(ctx, server, c.From)
 		if err != nil {
 			return err
 		}
-		plan := client.Take{Paths: c.Paths, Branch: c.Branch, Sensitive: c.Sensitive, Markers: c.Markers}
+		plan := client.Take{Paths: c.Paths, Branch: branch, Sensitive: c.Sensitive, Markers: c.Markers}
 		r := review{app: a, reviewFlags: c.reviewFlags, command: "hecate take " + run.ID, question: "take this? y or n: ", nothing: "there is nothing to take"}
 		if !c.Markers {
 			r.conflicting = "take the others by naming them, or have both sides written: --markers"
@@ -94,7 +105,9 @@ func (c restoreCommand) Run(a *app) error {
 		if !c.Force {
 			r.conflicting = "they were changed since by others than the run; to put them back as well: --force"
 		}
-		return r.through(func(digest string) (client.Landed, error) { return server.RestoreRun(ctx, run, plan, digest, r.waiting) })
+		return r.through(func(digest string) (client.Landed, error) {
+			return server.RestoreRun(ctx, run, plan, digest, r.waiting)
+		})
 	})
 }
 

@@ -78,8 +78,9 @@ type Landed struct {
 	Withheld       int64        `json:"withheld,omitempty"`
 	NotUndone      []string     `json:"not_undone,omitempty"` // of restore: what no snapshot holds and stays as it is, at most LandedMax
 	NotUndoneCount int64        `json:"not_undone_count,omitempty"`
-	Diff           event.Text   `json:"diff,omitzero"`      // unified, of a preview
-	DiffCut        bool         `json:"diff_cut,omitempty"` // the diff goes on
+	LeftBehind     []string     `json:"left_behind,omitempty"` // of take: what no snapshot holds and why, at most LandedMax
+	Diff           event.Text   `json:"diff,omitzero"`         // unified, of a preview
+	DiffCut        bool         `json:"diff_cut,omitempty"`    // the diff goes on
 }
 
 // LandedMax is how many files and paths each list of Landed holds.

@@ -16,7 +16,8 @@ import (
 type history struct {
 	*snapshot.Store
 	root    string
-	exclude []string // below the root
+	exclude []string        // below the root
+	skipped []snapshot.Skip // what the last snapshot could not hold
 }
 
 // history opens the snapshots of a task's workspace.
@@ -29,7 +30,7 @@ func (p *Pool) history(taskID, root string) (*history, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &history{store, root, below(root, p.Settings.Hidden)}, nil
+	return &history{Store: store, root: root, exclude: below(root, p.Settings.Hidden)}, nil
 }
 
 // now takes a snapshot of what the run, or an operation, has left.
@@ -39,7 +40,8 @@ func (h *history) now(ctx context.Context) (snapshot.Tree, error) { return h.sna
 func (h *history) peek(ctx context.Context) (snapshot.Tree, error) { return h.snap(ctx, true) }
 
 func (h *history) snap(ctx context.Context, peek bool) (snapshot.Tree, error) {
-	o := snapshot.Options{Exclude: h.exclude, Peek: peek}
+	h.skipped = nil
+	o := snapshot.Options{Exclude: h.exclude, Peek: peek, Skipped: &h.skipped}
 	last, err := h.Last(h.root)
 	if err != nil {
 		return "", err

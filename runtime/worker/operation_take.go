@@ -12,6 +12,7 @@ import (
 	"hecate/domain/fault"
 	"hecate/domain/operation"
 	"hecate/domain/run"
+	"hecate/tools"
 	"hecate/tools/gitrepo"
 	"hecate/tools/rootfs"
 	"hecate/tools/snapshot"
@@ -25,8 +26,9 @@ type taking struct {
 	before snapshot.Tree // the changes count from
 	after  snapshot.Tree // and lead to
 	source string
-	target string         // the source, or a directory with what the branch would begin with
-	draft  *gitrepo.Draft // of the branch; nil without one
+	behind []snapshot.Skip // what cannot be taken
+	target string          // the source, or a directory with what the branch would begin with
+	draft  *gitrepo.Draft  // of the branch; nil without one
 }
 
 // take puts what the run has changed into the directory that its copy was made from, or
@@ -42,6 +44,7 @@ func (j *job) take(ctx context.Context) (c operation.Completed, adds []event.Pay
 	if t.after, err = t.peek(ctx); err != nil {
 		return c, nil, unsnapped(err)
 	}
+	t.behind = t.skipped
 	if t.before, err = t.untaken(ctx); err != nil {
 		return c, nil, err
 	}
@@ -159,9 +162,20 @@ func (t *taking) carryOut(ctx context.Context) (c operation.Completed, adds []ev
 	return done, []event.Payload{t.taken(l, landed)}, nil
 }
 
+// What a take cannot hold is listed in part.
+const (
+	leftBehindMax     = 100
+	leftBehindPathMax = 512 // bytes
+)
+
+// projectConfig is the permission file that the run was given in place of the project's,
+// below the source.
+func (t *taking) projectConfig() []string { return below(t.source, []string{t.s.Ahead.ProjectConfig}) }
+
 func (t *taking) land(ctx context.Context, dry bool) (snapshot.Landing, *operation.Landed, error) {
 	l, err := t.Land(ctx, snapshot.Plan{
 		Target: t.target, Base: t.before, Result: t.after, Paths: t.plan.Paths, Markers: t.plan.Markers, Sensitive: t.plan.Sensitive, DryRun: dry,
+		Permissions: t.projectConfig(), From: t.root,
 	})
 	if err != nil {
 		return l, nil, err
@@ -171,6 +185,9 @@ func (t *taking) land(ctx context.Context, dry bool) (snapshot.Landing, *operati
 	if t.draft != nil {
 		out.Commit = t.draft.Base()
 	}
+	for _, x := range t.behind[:min(len(t.behind), leftBehindMax)] {
+		out.LeftBehind = append(out.LeftBehind, shownPath(tools.Cut(x.Path, leftBehindPathMax))+" "+x.Reason)
+	}
 	out.Digest = digestOf(out, l, t.plan)
 	return l, out, nil
 }
@@ -178,7 +195,7 @@ func (t *taking) land(ctx context.Context, dry bool) (snapshot.Landing, *operati
 func (t *taking) taken(l snapshot.Landing, out *operation.Landed) run.WorkspaceTaken {
 	e := run.WorkspaceTaken{
 		OperationID: t.o.ID, Target: t.source, Branch: t.plan.Branch, Commit: out.Commit, Before: string(t.before), After: string(t.after),
-		Whole: len(t.plan.Paths) == 0 && out.Withheld+out.Conflicts == 0,
+		Whole: len(t.plan.Paths) == 0 && out.Withheld+out.Conflicts == 0 && len(out.LeftBehind) == 0,
 	}
 	for _, f := range l.Files {
 		switch f.Outcome {

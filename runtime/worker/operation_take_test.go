@@ -12,6 +12,7 @@ import (
 	"hecate/domain/fault"
 	"hecate/domain/operation"
 	"hecate/domain/run"
+	"hecate/tools/snapshot"
 )
 
 // landed asks for an operation and returns what became of the files.
@@ -323,5 +324,31 @@ func TestTakeSurvivesItsWorker(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// What no snapshot holds is named, and keeps the workspace from counting as taken.
+func TestTakeNamesWhatStaysBehind(t *testing.T) {
+	p := newPatched(t, "ephemeral")
+	defer p.begins()()
+	huge, err := os.Create(filepath.Join(p.dir, "huge.bin"))
+	if err == nil {
+		err = huge.Truncate(snapshot.FileBytesMax + 1) // takes no room
+	}
+	if err == nil {
+		err = huge.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := p.take(operation.TakePlan{}, "")
+	if err != nil || len(shown.LeftBehind) != 1 || !strings.HasPrefix(shown.LeftBehind[0], "huge.bin is larger") {
+		t.Fatalf("%+v, %v", shown, err)
+	}
+	if _, err := p.take(operation.TakePlan{}, shown.Digest); err != nil {
+		t.Fatal(err)
+	}
+	if taken := payloads[run.WorkspaceTaken](p.node, p.r.RunID); len(taken) != 1 || taken[0].Whole {
+		t.Errorf("recorded: %+v", taken)
 	}
 }

@@ -38,6 +38,7 @@ type commit struct {
 	root    *os.Root
 	journal journal
 	staged  []string // files that wait to be moved
+	from    *os.Root // whose permissions new files get; nil: the usual ones
 }
 
 func (c *commit) waiting(i int) string { return fmt.Sprintf("%s/new-%d", c.journal.Staging, i) }

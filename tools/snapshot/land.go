@@ -23,6 +23,11 @@ type Plan struct {
 	// Sensitive lands sensitive files too (see Sensitive). Without it they are withheld,
 	// and all else is written.
 	Sensitive bool
+	// Permissions are paths of class Permissions besides those that Sensitive knows.
+	Permissions []string
+	// From is the directory that Result was taken from, if it stands: new files get no
+	// permissions that they have not there.
+	From string
 	// DryRun says what would be, and writes nothing.
 	DryRun bool
 
@@ -122,7 +127,7 @@ func (s *Store) land(ctx context.Context, p Plan) (Landing, error) {
 	if p.DryRun || len(l.Conflicts()) > 0 && !p.Markers {
 		return l, nil
 	}
-	if err := s.carryOut(ctx, p.Target, root, pl.works); err != nil {
+	if err := s.carryOut(ctx, p, root, pl.works); err != nil {
 		return Landing{}, err
 	}
 	l.Applied = true

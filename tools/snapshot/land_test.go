@@ -282,3 +282,30 @@ func TestLandStopsWhenCancelled(t *testing.T) {
 	}
 	same(t, "cancelled", read(t, dir), files{"a": "1"})
 }
+
+// New files get no permissions that they have not where they come from, and what is said
+// to be a file of permissions counts as one.
+func TestLandNewPermissions(t *testing.T) {
+	s := newStore(t)
+	from := dirOf(t, files{"key": "1", "run": "x:1", "rules.toml": "1", "plain": "1"})
+	for name, perm := range map[string]os.FileMode{"key": 0o600, "run": 0o700} {
+		if err := os.Chmod(filepath.Join(from, name), perm); err != nil {
+			t.Fatal(err)
+		}
+	}
+	target := dirOf(t, files{})
+	l, err := s.Land(t.Context(), snapshot.Plan{Target: target, Base: treeOf(t, s, nil), Result: take(t, s, from), From: from, Permissions: []string{"rules.toml"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]os.FileMode{"key": 0o600, "run": 0o700, "plain": 0o644} {
+		if info, err := os.Stat(filepath.Join(target, name)); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v; want %o", name, info, err, want)
+		}
+	}
+	for _, f := range l.Files {
+		if f.Path == "rules.toml" && (f.Outcome != snapshot.Withheld || f.Class != snapshot.Permissions) {
+			t.Errorf("%+v", f)
+		}
+	}
+}

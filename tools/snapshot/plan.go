@@ -55,6 +55,9 @@ func (pl *planner) decide(ctx context.Context, changes []Change) error {
 
 func (pl *planner) change(ctx context.Context, c Change) (Landed, error) {
 	f := Landed{Path: c.Path, Class: Sensitive(c.Path)}
+	if f.Class == "" && slices.Contains(pl.p.Permissions, c.Path) {
+		f.Class = Permissions
+	}
 	if f.Class == "" && c.NewMode == ModeLink {
 		out, err := pl.leadsOut(c)
 		if err != nil {

@@ -12,6 +12,7 @@ const (
 	CI          = "ci"          // programs that a build service runs, often with secrets
 	MCP         = "mcp"         // configuration of agents and their servers
 	Editor      = "editor"      // tasks and settings that an editor or a container runs
+	Packages    = "packages"    // settings with which a package manager runs programs
 	Shell       = "shell"       // files that a shell runs by itself
 	LeadsOut    = "leads-out"   // a symbolic link out of the directory, or into .git; only Land can tell
 )
@@ -23,7 +24,7 @@ var sensitiveDirs = map[string]string{
 	".circleci": CI, ".buildkite": CI, ".woodpecker": CI, ".github/workflows": CI, ".github/actions": CI,
 	".gitea/workflows": CI, ".forgejo/workflows": CI,
 	".claude": MCP, ".codex": MCP, ".gemini": MCP,
-	".devcontainer": Editor,
+	".devcontainer": Editor, ".idea": Editor,
 }
 
 // sensitiveFiles are single files, by name or by directory and name.
@@ -34,6 +35,7 @@ var sensitiveFiles = map[string]string{
 	".drone.yml": CI, ".woodpecker.yml": CI, ".woodpecker.yaml": CI, "bitbucket-pipelines.yml": CI, "appveyor.yml": CI, ".appveyor.yml": CI,
 	".mcp.json": MCP, "mcp.json": MCP, ".cursor/mcp.json": MCP, ".cursor/hooks.json": MCP, ".vscode/mcp.json": MCP,
 	".vscode/tasks.json": Editor, ".vscode/settings.json": Editor, ".vscode/launch.json": Editor, ".devcontainer.json": Editor,
+	".zed/tasks.json": Editor, ".zed/settings.json": Editor, ".yarnrc.yml": Packages, ".yarnrc": Packages, ".npmrc": Packages, ".pnpmfile.cjs": Packages,
 	".envrc": Shell, ".bashrc": Shell, ".bash_profile": Shell, ".bash_login": Shell, ".bash_logout": Shell, ".profile": Shell,
 	".zshrc": Shell, ".zshenv": Shell, ".zprofile": Shell, ".zlogin": Shell, ".zlogout": Shell,
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // carryOut does the works of a landing, all or none.
-func (s *Store) carryOut(ctx context.Context, target string, root *os.Root, works []work) error {
+func (s *Store) carryOut(ctx context.Context, p Plan, root *os.Root, works []work) error {
 	if len(works) == 0 {
 		return nil
 	}
@@ -26,7 +26,14 @@ func (s *Store) carryOut(ctx context.Context, target string, root *os.Root, work
 		}
 		return 1
 	})
-	c := &commit{s: s, root: root, journal: journal{Target: target}}
+	c := &commit{s: s, root: root, journal: journal{Target: p.Target}}
+	if p.From != "" {
+		var err error
+		if c.from, err = os.OpenRoot(p.From); err != nil {
+			return err
+		}
+		defer c.from.Close()
+	}
 	if err := c.prepare(ctx, works); err != nil {
 		return errors.Join(err, c.end())
 	}
@@ -107,6 +114,9 @@ func (c *commit) stageFile(name string, w work, like fs.FileInfo) error {
 	if w.New.Mode == ModeExec {
 		perm = 0o777
 	}
+	if c.from != nil && like == nil {
+		perm &= c.permissionsOf(w.Path)
+	}
 	f, err := c.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
@@ -122,6 +132,16 @@ func (c *commit) stageFile(name string, w work, like fs.FileInfo) error {
 	}
 	c.staged = append(c.staged, name)
 	return errors.Join(err, f.Close())
+}
+
+// permissionsOf returns those that a new file has where it comes from; a key that only its
+// owner may read stays so. All, if that cannot be told.
+func (c *commit) permissionsOf(path string) fs.FileMode {
+	info, err := c.from.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return 0o777
+	}
+	return info.Mode().Perm() | 0o200
 }
 
 // openStaged opens a file to make it durable. It may have got permissions that let nobody read it.

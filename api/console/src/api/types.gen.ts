@@ -417,7 +417,7 @@ export interface Health {
 }
 
 export interface LandedFile {
-  /** Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, shell or leads-out. */
+  /** Of a file that makes programs run, or says what agents may do: permissions, hooks, ci, mcp, editor, packages, shell or leads-out. */
   class?: string;
   /** What becomes of it: merged, if it was changed there meanwhile; already, if it is there as it is to be. */
   outcome: "written" | "merged" | "deleted" | "already" | "conflicted" | "withheld";
@@ -540,6 +540,8 @@ export interface OperationResult {
   files: LandedFile[];
   /** All of them. */
   files_count: number;
+  /** Of take: files of the workspace that no snapshot holds, such as very large ones, with the reason; at most 100. Ignored files stay behind, too. */
+  left_behind?: string[];
   /** Of restore: ignored files and what else no snapshot holds, which stay as they are; at most 500. Commits stay as well. */
   not_undone?: string[];
   /** All of these. */

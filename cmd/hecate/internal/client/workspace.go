@@ -35,6 +35,7 @@ type Landed struct {
 	Withheld       int64        `json:"withheld"`
 	NotUndone      []string     `json:"not_undone"`
 	NotUndoneCount int64        `json:"not_undone_count"`
+	LeftBehind     []string     `json:"left_behind"` // what cannot be taken, and why
 	Diff           string       `json:"diff"`
 	DiffCut        bool         `json:"diff_cut"`
 }
