@@ -77,6 +77,8 @@ type commandLine struct {
 	System      systemCommand      `cmd:"" group:"serve" help:"Show how busy the server is."`
 	Projections projectionsCommand `cmd:"" group:"serve" help:"Look at the read models, or build them anew."`
 	Doctor      doctorCommand      `cmd:"" group:"serve" help:"Look at this machine: what is enforced, what is missing."`
+	Completion  completionCommand  `cmd:"" group:"serve" help:"Print a script that completes commands in a shell."`
+	Complete    completeCommand    `cmd:"" hidden:"" help:"List ids for the scripts of completion."`
 	Version     versionCommand     `cmd:"" group:"serve" help:"Print the version."`
 }
 

@@ -43,7 +43,8 @@ func (runCommand) Help() string {
 the directory as it is: at the end you see which files it changed, and where. Reading is silent,
 edits in the copy are shown, and what can reach further, such as a command, is shown in full and
 waits for your answer: y for this call, a for the session, A to remember it in the project's file,
-n or N to deny. Ctrl-C cancels the run, a second one leaves at once.
+n or N to deny. Ctrl-C asks to cancel the run, and its end is shown; a second one leaves at once, and
+ends a server that this command has started.
 
 Where nobody can be asked, what would ask is refused and the run goes on without it. --yes and
 --allow-tools answer ahead; they hold for this run alone.

@@ -2,6 +2,7 @@ package terminal_test
 
 import (
 	"bytes"
+	"io"
 	"strings"
 	"testing"
 
@@ -23,16 +24,16 @@ func TestScreen(t *testing.T) {
 		{"show", func() { s.Show("one", "two") }, off + "\rone" + row + "\r\ntwo" + rest + "\r" + on},
 		{"the same", func() { s.Show("one", "two") }, ""},
 		{"another", func() { s.Show("one", "three") }, off + "\x1b[1A\rone" + row + "\r\nthree" + rest + "\r" + on},
-		{"lasting", func() { s.Write([]byte("line\n")) }, "\x1b[1A\r" + rest + "line\n" + off + "\rone" + row + "\r\nthree" + rest + "\r" + on},
-		{"a question", func() { s.Write([]byte("yes? ")) }, "\x1b[1A\r" + rest + "yes? "},
+		{"lasting", func() { io.WriteString(s, "line\n") }, "\x1b[1A\r" + rest + "line\n" + off + "\rone" + row + "\r\nthree" + rest + "\r" + on},
+		{"a question", func() { io.WriteString(s, "yes? ") }, "\x1b[1A\r" + rest + "yes? "},
 		{"beside it", func() { s.Show("four") }, ""},
-		{"the answer", func() { s.Write([]byte("yes\n")) }, "yes\n" + off + "\rfour" + rest + "\r" + on},
-		{"held", func() { s.Hold(); s.Show("five"); s.Write([]byte("later\n")) }, "\r" + rest},
-		{"released", func() { s.Release() }, "later\n" + off + "\rfive" + rest + "\r" + on},
+		{"the answer", func() { io.WriteString(s, "yes\n") }, "yes\n" + off + "\rfour" + rest + "\r" + on},
+		{"held", func() { s.Hold(); s.Show("five"); io.WriteString(s, "later\n") }, "\r" + rest},
+		{"released", func() { _ = s.Release() }, "later\n" + off + "\rfive" + rest + "\r" + on},
 		{"somebody else wrote", func() { s.Forget(); s.Show("six") }, off + "\rsix" + rest + "\r" + on},
 		{"no more", func() { s.Show() }, "\r" + rest},
 		{"passing", func() { s.Status("at it") }, off + "\rat it" + rest + "\r" + on},
-		{"and gone", func() { s.Write([]byte("done\n")) }, "\r" + rest + "done\n"},
+		{"and gone", func() { io.WriteString(s, "done\n") }, "\r" + rest + "done\n"},
 	} {
 		step.do()
 		if got := said(); got != step.want {
@@ -42,7 +43,7 @@ func TestScreen(t *testing.T) {
 	plain := terminal.NewScreen(&out, terminal.Style{Columns: 40})
 	plain.Show("nothing")
 	plain.Status("nothing")
-	plain.Write([]byte("line\n"))
+	io.WriteString(plain, "line\n")
 	if got := said(); got != "line\n" {
 		t.Errorf("on a plain terminal: %q", got)
 	}
