@@ -18,7 +18,7 @@ import (
 const assets = "/console/"
 
 // pages are the paths that show the console; which page it is, the script finds out.
-var pages = []string{"/{$}", "/tasks", "/tasks/", "/approvals", "/approvals/"}
+var pages = []string{"/{$}", "/tasks", "/tasks/", "/approvals", "/approvals/", "/history", "/history/", "/system", "/system/"}
 
 // policy lets a page run its own script and speak to its own server, and nothing else.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +

@@ -17,7 +17,7 @@ import (
 // A page comes with a policy that lets nothing in from elsewhere, and has nothing inline.
 func TestPages(t *testing.T) {
 	s := apitest.Start(t, apitest.Options{Token: "secret"})
-	for _, path := range []string{"/", "/tasks", "/tasks/new", "/tasks/task_1/runs/run_2/changes", "/approvals"} {
+	for _, path := range []string{"/", "/tasks", "/tasks/new", "/tasks/task_1/runs/run_2/changes", "/approvals", "/history/7", "/system"} {
 		a := s.Do(t, "GET", path, nil)
 		if a.Status != http.StatusOK || !strings.Contains(string(a.Body), "/console/app.js") {
 			t.Errorf("%s: status %d, %.200s", path, a.Status, a.Body)

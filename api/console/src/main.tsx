@@ -2,8 +2,10 @@
 import { effect } from '@preact/signals';
 import { render } from 'preact';
 import { Approvals } from './pages/approvals';
+import { EventPage, HistoryPage } from './pages/history';
 import { NewTask } from './pages/new-task';
 import { RunPage } from './pages/run';
+import { SystemPage } from './pages/system';
 import { TaskPage } from './pages/task';
 import { Tasks } from './pages/tasks';
 import { startFeed } from './state/feed';
@@ -20,6 +22,8 @@ function Page() {
   const [first, task, runs, run, tab] = parts;
   if (first === undefined || (first === 'tasks' && !task)) return <Tasks />;
   if (first === 'approvals') return <Approvals />;
+  if (first === 'history') return task ? <EventPage key={task} sequence={Number(task)} /> : <HistoryPage />;
+  if (first === 'system') return <SystemPage part={task ?? ''} />;
   if (first === 'tasks' && task === 'new') return <NewTask />;
   if (first === 'tasks' && runs === undefined) return <TaskPage key={task} id={task!} />;
   if (first === 'tasks' && runs === 'runs' && run) return <RunPage key={run} taskId={task!} runId={run} tab={tab ?? 'timeline'} />;

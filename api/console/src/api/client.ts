@@ -65,6 +65,13 @@ export async function get<T>(path: string): Promise<T> {
   return (await ask<T>('GET', path)).data;
 }
 
+/** getText returns an answer as it was sent. */
+export async function getText(path: string): Promise<string> {
+  const response = await send(path, { headers: tokenHeaders(), cache: 'no-store' });
+  if (!response.ok) throw await refusal(response);
+  return response.text();
+}
+
 export async function post<T>(path: string, body?: unknown): Promise<T> {
   return (await ask<T>('POST', path, body)).data;
 }

@@ -9,14 +9,16 @@ import { Restore } from '../run/restore';
 import { Take } from '../run/take';
 import { Banner, Timeline } from '../run/timeline';
 import { TaskFacts } from '../run/task-facts';
+import { RunHistory } from './history';
 import { navigate, runPath } from '../state/router';
 import { openRun, type RunStore } from '../state/run';
 import { Facts, Loading, Problem, Status, Time } from '../ui/basics';
-import { nameOf, word } from '../ui/format';
+import { nameOf } from '../ui/format';
 import { useKeys } from '../ui/keys';
+import { Tabs } from '../ui/tabs';
 import { useTitle } from '../ui/title';
 
-const tabs = ['timeline', 'conversation', 'changes', 'take', 'restore'] as const;
+const tabs = ['timeline', 'conversation', 'changes', 'take', 'restore', 'history'] as const;
 
 export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string; tab: string }) {
   const [store, setStore] = useState<RunStore>();
@@ -26,7 +28,7 @@ export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string;
     return s.close;
   }, [taskId, runId]);
   const show = (t: string) => navigate(runPath(taskId, runId, t === 'timeline' ? '' : t), true);
-  useKeys({ '1': () => show('timeline'), '2': () => show('conversation'), '3': () => show('changes'), '4': () => show('take'), '5': () => show('restore') });
+  useKeys({ '1': () => show('timeline'), '2': () => show('conversation'), '3': () => show('changes'), '4': () => show('take'), '5': () => show('restore'), '6': () => show('history') });
   const run = store?.run.value;
   const task = store?.task.value;
   useTitle(task ? nameOf(task) : '');
@@ -38,14 +40,13 @@ export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string;
       <Banner store={store} />
       <div class="run-body">
         <section class="run-main" aria-label="Run">
-          <nav class="tabs" aria-label="Views of the run">
-            {tabs.map((t) => (
-              <a key={t} href={runPath(taskId, runId, t === 'timeline' ? '' : t)} aria-current={t === tab ? 'page' : undefined}>
-                {word(t)[0]!.toUpperCase() + t.slice(1)}
-                {t === 'changes' && <Count of={store.picture.value?.artifacts?.filter((a) => a.kind === 'patch').length} />}
-              </a>
-            ))}
-          </nav>
+          <Tabs
+            label="Views of the run"
+            tabs={tabs.map((t) => ({
+              href: runPath(taskId, runId, t === 'timeline' ? '' : t), current: t === tab,
+              children: <>{t[0]!.toUpperCase() + t.slice(1)}{t === 'changes' && <Count of={store.picture.value?.artifacts?.filter((a) => a.kind === 'patch').length} />}</>,
+            }))}
+          />
           <View tab={tab} store={store} />
         </section>
         <Aside store={store} />
@@ -60,6 +61,7 @@ function View({ tab, store }: { tab: string; store: RunStore }) {
     case 'changes': return <Changes store={store} />;
     case 'take': return <Take store={store} />;
     case 'restore': return <Restore store={store} />;
+    case 'history': return <RunHistory store={store} />;
   }
   return <Timeline store={store} />;
 }

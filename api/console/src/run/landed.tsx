@@ -50,7 +50,7 @@ function File({ file: f, diff, choice, few }: { file: LandedFile; diff: FileDiff
       <div class="patch-head">
         {choice ? (
           <label class="switch">
-            <input type="checkbox" checked={on} onChange={(e) => choice.choose(f.path, e.currentTarget.checked)} />
+            <input type="checkbox" checked={on && f.outcome !== 'withheld'} disabled={f.outcome === 'withheld'} onChange={(e) => choice.choose(f.path, e.currentTarget.checked)} />
             <code class="patch-path">{f.path}</code>
           </label>
         ) : <code class="patch-path">{f.path}</code>}

@@ -36,7 +36,7 @@ export function followLinks(e: MouseEvent): void {
 }
 
 function isPage(p: string): boolean {
-  return p === '/' || /^\/(tasks|approvals)(\/|$)/.test(p);
+  return p === '/' || /^\/(tasks|approvals|history|system)(\/|$)/.test(p);
 }
 
 export const taskPath = (task: string) => `/tasks/${task}`;

@@ -3,6 +3,8 @@ const shapes = {
   brand: 'M4 2v12M12 2v12M4 8h8',
   tasks: 'M6 4h8M6 8h8M6 12h8M2.5 4h.01M2.5 8h.01M2.5 12h.01',
   inbox: 'M2 9l2-6h8l2 6v4H2zM2 9h3.5l1 2h3l1-2H14',
+  history: 'M2.5 8a5.5 5.5 0 1 1 1.6 3.9M2.5 8l-1-1.8M2.5 8l1.9-.8M8 5v3.2l2.2 1.3',
+  system: 'M2.5 3h11v4h-11zM2.5 9h11v4h-11zM5 5h.01M5 11h.01',
   key: 'M9.5 6.5a3 3 0 1 0-3 3l1 0v2h2v2h3',
   keyin: 'M8 8a2.8 2.8 0 1 0 0-5.6A2.8 2.8 0 0 0 8 8zM2.8 14a5.2 5.2 0 0 1 10.4 0',
   theme: 'M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12',

@@ -26,6 +26,7 @@ const everywhere: Keys = {
   n: () => navigate('/tasks/new'),
   t: () => navigate('/tasks'),
   w: () => navigate('/approvals'),
+  h: () => navigate('/history'),
   j: () => step(1),
   k: () => step(-1),
 };
@@ -62,8 +63,9 @@ const help: [string, string][] = [
   ['/', 'search'],
   ['t', 'tasks'],
   ['w', 'what waits for you'],
+  ['h', 'history'],
   ['n', 'new task'],
-  ['1 2 3', 'in a run: timeline, conversation, changes'],
+  ['1 2 3 4 5 6', 'in a run: timeline, conversation, changes, take, restore, history'],
   ['y s p x', 'of a call that asks: once, session, project, refuse'],
   ['a', 'answer as chosen'],
   ['r', 'refuse all'],

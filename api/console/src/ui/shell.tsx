@@ -40,6 +40,12 @@ export function Shell({ children }: { children: ComponentChildren }) {
             <Icon name="inbox" /> <span>Approvals</span>
             {n > 0 && <span class="badge" aria-label={`${n} waiting`}>{n}</span>}
           </a>
+          <a href="/history" title="History" aria-current={at.startsWith('/history') ? 'page' : undefined}>
+            <Icon name="history" /> <span class="wide-word">History</span>
+          </a>
+          <a href="/system" title="System" aria-current={at.startsWith('/system') ? 'page' : undefined}>
+            <Icon name="system" /> <span class="wide-word">System</span>
+          </a>
         </nav>
         <div class="tools">
           <Connection />

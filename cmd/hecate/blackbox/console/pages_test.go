@@ -40,8 +40,11 @@ func TestNarrowScreen(t *testing.T) {
 	p.resize(360, 740)
 	for _, page := range []string{path, path + "/conversation", "/tasks", "/tasks/new", "/approvals"} {
 		p.visit(page)
-		if page == path || page == "/approvals" {
+		switch page {
+		case path:
 			p.sees("Approve 3 calls")
+		case "/approvals": // other tests ask as well
+			p.until(`document.querySelector('.inbox-detail .approval')`)
 		}
 		if width := value[int](p, `document.documentElement.scrollWidth`); width > 360 {
 			t.Errorf("%s is %d pixels wide", page, width)
@@ -50,8 +53,12 @@ func TestNarrowScreen(t *testing.T) {
 	answer(t, s, path)
 	p.visit(path + "/changes")
 	p.sees("proposed")
-	if width := value[int](p, `document.documentElement.scrollWidth`); width > 360 {
-		t.Errorf("changes are %d pixels wide", width)
+	for _, page := range []string{path + "/changes", path + "/take", path + "/restore", path + "/history", "/history", "/history/1", "/system", "/system/providers", "/system/policies", "/system/permissions"} {
+		p.visit(page)
+		p.until(`!document.querySelector('.loading')`)
+		if width := value[int](p, `document.documentElement.scrollWidth`); width > 360 {
+			t.Errorf("%s is %d pixels wide", page, width)
+		}
 	}
 }
 
@@ -129,8 +136,9 @@ func TestAccessibility(t *testing.T) {
 	p.sees("Approve 3 calls")
 	answer(t, s, done)
 	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
-	for _, page := range []string{"/tasks", "/tasks/new", "/approvals", waiting, done, done + "/conversation", done + "/changes"} {
+	for _, page := range []string{"/tasks", "/tasks/new", "/approvals", waiting, done, done + "/conversation", done + "/changes", done + "/take", done + "/restore", done + "/history", "/history", "/system", "/system/providers", "/system/policies", "/system/permissions"} {
 		p.visit(page)
+		p.until(`!document.querySelector('.loading')`)
 		switch page {
 		case waiting:
 			p.sees("Approve 3 calls")
