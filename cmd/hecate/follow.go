@@ -154,7 +154,7 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 	events, typing := make(chan feedItem), make(chan client.Typing)
 	var reading sync.WaitGroup
 	reading.Go(func() { f.readFeed(ctx, after, events) })
-	if f.out.Redraws() {
+	if f.out.Redraws() && !f.json {
 		reading.Go(func() { f.readTyping(ctx, after, typing) })
 	}
 	defer reading.Wait()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
 )
 
 // status draws what the run does at the moment, where a terminal can take that.
@@ -29,9 +30,39 @@ func (f *follower) status() {
 
 // look finds out, from time to time, what no event tells.
 func (f *follower) look(ctx context.Context) {
-	if !f.json && f.open == nil && f.live.Doing(time.Now()) == "" && !f.live.Queued.IsZero() {
+	switch {
+	case f.json || f.open != nil:
+	case f.live.Lock() != nil:
+		if f.givenBack(ctx, *f.live.Lock()) {
+			f.live.GivenBack()
+		}
+	case f.live.Doing(time.Now()) == "" && !f.live.Queued.IsZero():
 		f.lookAtQueue(ctx)
 	}
+}
+
+// givenBack reports whether a lock is no longer with the call that had it: the call, or its
+// run, has ended. What a call leaves running keeps the lock.
+func (f *follower) givenBack(ctx context.Context, l show.LockWait) bool {
+	ctx, stop := context.WithTimeout(ctx, queueAnswerMax)
+	defer stop()
+	holder, err := findRun(ctx, f.server, l.Run)
+	if err != nil {
+		return false
+	}
+	if r, err := f.server.Run(ctx, holder.TaskID, holder.ID); err != nil || client.Terminal(r.Status) {
+		return err == nil
+	}
+	calls, err := f.server.ToolCalls(ctx, holder.TaskID, holder.ID)
+	if err != nil {
+		return false
+	}
+	for _, c := range calls {
+		if c.StepID == l.Step {
+			return c.State == "finished" && c.Tool != "terminal_open" && c.Tool != "background"
+		}
+	}
+	return false
 }
 
 // resize lays out what follows for the terminal as it is, after its size changed or

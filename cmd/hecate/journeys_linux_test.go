@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -31,7 +32,7 @@ func (x tmux) shows(text, project string) string {
 
 var (
 	restOfID   = regexp.MustCompile(`^(workspaces/task_)?[0-9a-f]{4,}(/run_[0-9a-f]*)?\b`) // where a line was broken within it
-	answerer   = regexp.MustCompile(`approved by \S+`)
+	answerer   = regexp.MustCompile(`approved by ` + regexp.QuoteMeta(firstOperator()) + `$`)
 	times      = regexp.MustCompile(`(^|[ (])[0-9]+(\.[0-9])?s\b`)
 	workspaces = regexp.MustCompile(`/tmp/hecate-[0-9a-f]{8}/.*`)
 	gaps       = regexp.MustCompile(` {2,}`)
@@ -82,4 +83,77 @@ func TestJourneyAttach(t *testing.T) {
 	compareCapture(t, "journey-attach-second", second.shows("exit code 0", project))
 	answered, _, _ := strings.Cut(first.shows("until Ctrl-C", project), "the server stays at")
 	compareCapture(t, "journey-attach-first", answered)
+}
+
+// However a command ends, the terminal is as it was before.
+func TestTerminalRestored(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prompt, at string
+		end        os.Signal // nil: Ctrl-C is typed
+	}{
+		"Ctrl-C":             {"hangs", "model call 1", nil},
+		"SIGTERM":            {"hangs", "model call 1", syscall.SIGTERM},
+		"Ctrl-C in dialog":   {"gated: make a file", asksNow, nil},
+		"SIGTERM in dialog":  {"gated: make a file", asksNow, syscall.SIGTERM},
+		"SIGTERM while text": {"types", "it sto", syscall.SIGTERM},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			environ, project := terminalEnviron(t)
+			s := onPTY(t, environ, "run", "--dir", project, c.prompt)
+			before := s.settings(t)
+			s.waitFor(t, c.at)
+			if c.end == nil {
+				s.typeIn(t, "\x03")
+			} else if err := s.cmd.Process.Signal(c.end); err != nil {
+				t.Fatal(err)
+			}
+			if code := s.exitCode(); code != exitInterrupted {
+				t.Errorf("exit code %d:\n%s", code, s.output())
+			}
+			if after := s.settings(t); after != before {
+				t.Errorf("settings before %+v, and after %+v", before, after)
+			}
+			if left := leftOn(s.output()); len(left) > 0 {
+				t.Errorf("modes that are left changed: %v:\n%q", left, s.output())
+			}
+			if !strings.HasSuffix(s.output(), "\n") {
+				t.Errorf("the cursor does not stand on a line of its own:\n%q", s.output())
+			}
+		})
+	}
+}
+
+// Where the server goes on by itself, Ctrl-C cancels and a second one detaches.
+func TestTerminalTwice(t *testing.T) {
+	t.Parallel()
+	environ, server, _ := served(t)
+	s := onPTY(t, environ, "run", "--dir", t.TempDir(), "hangs")
+	s.waitFor(t, "model call 1")
+	s.typeIn(t, "\x03")
+	s.waitFor(t, "cancelling the run; Ctrl-C again detaches, and leaves the rest to the server")
+	if code := s.exitCode(); code != exitInterrupted {
+		t.Fatalf("exit code %d:\n%s", code, s.output())
+	}
+	if h, err := server.Health(t.Context()); err != nil || h == "" {
+		t.Errorf("the server is gone: %v", err)
+	}
+}
+
+// Without a terminal there are plain lines, and nothing else.
+func TestPiped(t *testing.T) {
+	t.Parallel()
+	environ, project := terminalEnviron(t)
+	var errs strings.Builder
+	c := command(environ, "run", "--yes", "--dir", project, "gated: make a file")
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &errs)
+	}
+	check(t, string(out), []string{"● model call 1  100 tokens in", "  $ cat made.txt\n  │ by the agent\n", "The file is there."})
+	if strings.ContainsAny(string(out)+errs.String(), "\x1b\r") || errs.Len() > 0 {
+		t.Errorf("output:\n%q\nerrors:\n%q", out, errs.String())
+	}
 }

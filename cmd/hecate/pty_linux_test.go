@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -142,4 +143,34 @@ func (s *terminalSession) output() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.said.String()
+}
+
+// settings are what the terminal does with what is typed.
+func (s *terminalSession) settings(t *testing.T) unix.Termios {
+	t.Helper()
+	got, err := unix.IoctlGetTermios(int(s.master.Fd()), unix.TCGETS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return *got
+}
+
+var modes = regexp.MustCompile(`\x1b\[\?([0-9;]+)([hl])`)
+
+// leftOn lists the modes of the screen that are not as a terminal begins: only the
+// wrapping of lines and the cursor are on there.
+func leftOn(output string) []string {
+	on := map[string]bool{}
+	for _, m := range modes.FindAllStringSubmatch(output, -1) {
+		for mode := range strings.SplitSeq(m[1], ";") {
+			on[mode] = m[2] == "h"
+		}
+	}
+	var out []string
+	for mode, is := range on {
+		if usual := mode == "7" || mode == "25"; is != usual {
+			out = append(out, mode)
+		}
+	}
+	return out
 }

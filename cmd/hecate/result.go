@@ -155,10 +155,10 @@ func (f *follower) verdict(r runResult) {
 	switch {
 	case r.Status == "completed":
 		mark = st.Green("✓")
-	case r.left && f.attached:
-		mark, text = st.Yellow("!"), "detached; the run goes on"
-	case r.left && f.remote:
+	case r.left && f.remote && f.cancel != "":
 		mark, text = st.Yellow("!"), "detached; the server is cancelling the run"
+	case r.left && f.remote:
+		mark, text = st.Yellow("!"), "detached; the run goes on"
 	case r.left:
 		mark, text = st.Yellow("!"), "left before the end; the run may still be going on"
 	}

@@ -72,6 +72,7 @@ type (
 		Locks      []string          `json:"locks"`
 		Lock       string            `json:"lock"`           // the one that is waited for
 		HeldBy     string            `json:"held_by_run_id"` // who has it
+		HeldByStep string            `json:"held_by_step_id"`
 	}
 	lifecycle struct {
 		Number    int64  `json:"number"`

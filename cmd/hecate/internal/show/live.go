@@ -27,6 +27,7 @@ type Live struct {
 	waiting string
 	since   time.Time
 	retry   *modelCall // the attempt that is waited for
+	lock    *LockWait  // the lock that is waited for
 	node    string     // whose worker had the run last
 	typing  typing
 	asks    string // what waits for a person, in short
@@ -193,7 +194,7 @@ func TextColumns(st terminal.Style) int {
 }
 
 func (l *Live) wait(what string, e client.Event) {
-	l.retry = nil
+	l.retry, l.lock = nil, nil
 	l.waiting, l.since = strings.TrimSpace(terminal.Line(what)), e.OccurredAt
 }
 

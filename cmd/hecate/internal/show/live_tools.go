@@ -36,6 +36,9 @@ func (l *Live) toolEvent(e client.Event) {
 	case "tool.lock.waiting":
 		l.flush()
 		l.wait(d.lockWait(), e)
+		if d.HeldBy != "" {
+			l.lock = &LockWait{Name: d.Lock, Run: d.HeldBy, Step: d.HeldByStep}
+		}
 		l.note(l.nameOf(d) + " is " + d.lockWait())
 	case "tool.shell.command":
 		l.flush()

@@ -53,6 +53,19 @@ func (l *Live) Resize(columns int) {
 	}
 }
 
+// LockWait is an execution lock that a call waits for, and who had it when that began.
+type LockWait struct{ Name, Run, Step string }
+
+// Lock is the lock that is waited for, nil if none is or if it is known to be given back.
+func (l *Live) Lock() *LockWait { return l.lock }
+
+// GivenBack notes that who had the lock has it no longer. No event tells: the call goes on
+// once a worker has time for it.
+func (l *Live) GivenBack() {
+	l.waiting = terminal.Line("waiting for its turn: " + l.lock.Run + " has given back " + l.lock.Name)
+	l.lock = nil
+}
+
 // Doing says what the run is doing at the moment, "" for nothing worth saying.
 func (l *Live) Doing(now time.Time) string {
 	if l.retry != nil {
