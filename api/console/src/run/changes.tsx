@@ -3,7 +3,8 @@ import { useEffect, useState } from 'preact/hooks';
 import { ask, get, inOneSentence } from '../api/client';
 import type { OperationItem, Patch } from '../api/types.gen';
 import { attempt, say } from '../state/notices';
-import { hash } from '../state/router';
+import { settled } from '../state/operation';
+import { hash, runPath } from '../state/router';
 import { hasEnded, type RunStore } from '../state/run';
 import { textsOf } from '../state/patch';
 import { Button, Empty, Loading, Problem, Status } from '../ui/basics';
@@ -28,7 +29,7 @@ export function Changes({ store }: { store: RunStore }) {
   }, [there]);
   if (failed) return <Problem>{failed}</Problem>;
   if (!patches) return <Loading what="changes" />;
-  if (patches.length === 0) return <Empty title="No changes">What file tools write, or propose to write, is here. What commands change is not.</Empty>;
+  if (patches.length === 0) return <Empty title="No changes">What file tools write, or propose to write, is here. What commands change is under <a href={runPath(run.task_id, run.id, 'take')}>Take</a>.</Empty>;
   const turn = (wanted: boolean) => {
     localStorage.setItem(key, wanted ? 'side' : 'unified');
     setSide(wanted);
@@ -86,14 +87,5 @@ function PatchView({ patch: p, at, side, still, root, changed }: Props) {
 /** operate has a worker apply a patch or take it back, and returns when that is done. */
 async function operate(at: string, patch: string, what: 'apply' | 'revert'): Promise<void> {
   const answer = await ask<Patch | OperationItem>('POST', `${at}/patches/${patch}/${what}`);
-  if (answer.status !== 202) return;
-  say('It takes longer than usual; waiting.');
-  const id = (answer.data as OperationItem).id;
-  for (;;) {
-    await new Promise((resolve) => setTimeout(resolve, 1000));
-    const o = await get<OperationItem>(`${at}/operations/${id}`);
-    if (o.status === 'done') return;
-    if (o.status === 'refused') throw new Error(o.error?.message ?? 'The worker refused.');
-    if (o.status === 'unknown') throw new Error('Its worker vanished in the midst: look at the file before you try again.');
-  }
+  if (answer.status === 202) await settled(at, answer.data as OperationItem);
 }

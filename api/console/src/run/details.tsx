@@ -35,6 +35,7 @@ export function Details({ row }: { row: Row }) {
       {row.approval && <Answered approval={row.approval} />}
       {row.step?.outcome === 'unknown' && <Settle at={row.at} step={row.step.id} />}
       {a.artifact_id && <Content row={row} />}
+      {row.step && a.type === 'tool_call' && <p><a href={`${row.at}/restore?before=${row.step.id}`}>Put the workspace back to before this</a></p>}
       {row.model && (
         <Facts of={[['Model', row.model.model], ['Tokens in', row.model.inputTokens !== undefined && count(row.model.inputTokens)], ['Tokens out', row.model.outputTokens !== undefined && count(row.model.outputTokens)], ['Cost', row.model.costKnown ? money(row.model.cost) : 'not known']]} />
       )}

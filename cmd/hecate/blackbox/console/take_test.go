@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
+
 	"hecate/runtime/model/scripted"
 )
 
@@ -17,7 +19,7 @@ import (
 func rebuild() conversation {
 	return conversation{prompt: "Rebuild the greeting", replies: []scripted.Reply{
 		asks("I put the comma in.", call("c1", "file_edit", args{"path": "greet.go", "old_text": `"Hello "`, "new_text": `"Hello, "`})),
-		asks("And the rest.", call("c2", "shell_exec", args{"command": "rm old.txt; mkdir -p .github/workflows; echo on > .github/workflows/x.yml; echo notes > notes.txt; echo b > b.txt"})),
+		asks("And the rest.", call("c2", "shell_exec", args{"command": "rm -f old.txt; mkdir -p .github/workflows; echo on > .github/workflows/x.yml; echo notes > notes.txt; echo b > b.txt; echo q > 'a \"b\" ü.txt'"})),
 		says("It is done."),
 	}}
 }
@@ -51,19 +53,20 @@ func TestTake(t *testing.T) {
 	t.Parallel()
 	p, _, dir := rebuilt(t, hasty(t))
 	p.click("Take")
-	p.sees("Take 4 files")
+	p.sees("Take 5 files")
 	p.until(`[...document.querySelectorAll('.landed .patch-head')].find((e) => e.innerText.includes('x.yml'))?.innerText.includes('ci')`)
 	p.until(`document.querySelector('.landed .diff mark')`)
+	p.until(`[...document.querySelectorAll('.landed > li')].find((e) => e.innerText.includes('a "b" ü.txt'))?.querySelector('.diff')`)
 	p.click("notes.txt")
-	p.sees("Take 3 files")
+	p.sees("Take 4 files")
 	write(t, filepath.Join(dir, "greet.go"), strings.Replace(content(t, dir, "greet.go"), "// Greet", "// A word.\n// Greet", 1))
-	p.click("Take 3 files")
+	p.click("Take 4 files")
 	p.sees("The files have changed since you looked")
 	if got := content(t, dir, "b.txt"); got != "" {
 		t.Error("something was written that nobody saw as it is")
 	}
-	p.click("Take 3 files")
-	p.sees("3 files written in")
+	p.click("Take 4 files")
+	p.sees("4 files written in")
 	for name, want := range map[string]string{"b.txt": "b\n", "notes.txt": "", "old.txt": "", ".github/workflows/x.yml": ""} {
 		if got := content(t, dir, name); got != want {
 			t.Errorf("%s has %q, want %q", name, got, want)
@@ -85,6 +88,24 @@ func TestTake(t *testing.T) {
 	}
 }
 
+// Who takes may have to prove who it is.
+func TestTakeNeedsOperator(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "HECATE_TASK_APPROVAL_POLICIES=", "HECATE_OPERATOR_TOKEN_REQUIRED=always")
+	token := content(t, filepath.Join(s.dir, "data"), "operator.token")
+	run := s.run(t, s.agent(t, rebuild()))
+	p := s.open(t, run, "status of 403")
+	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
+	p.press("4")
+	p.click("Take 4 files")
+	p.sees("Operator token")
+	p.must(chromedp.Do(p.ctx, chromedp.SendKeys(chromedp.CSS(`dialog input[type="password"]`), strings.TrimSpace(token))))
+	p.click("Use")
+	p.until(`!document.querySelector('dialog')`)
+	p.click("Take 4 files")
+	p.sees("4 files written in")
+}
+
 // A text that was changed on both sides is said to conflict, and nothing is written until
 // somebody says what is to become of it.
 func TestTakeConflict(t *testing.T) {
@@ -95,8 +116,8 @@ func TestTakeConflict(t *testing.T) {
 	p.sees("1 file conflicts, so nothing would be written")
 	p.until(`document.querySelector('.actions.sticky .primary').disabled`)
 	p.click("Mark conflicts")
-	p.click("Take 4 files")
-	p.sees("4 files written in")
+	p.click("Take 5 files")
+	p.sees("5 files written in")
 	if got := content(t, dir, "greet.go"); !strings.Contains(got, "<<<<<<<") || !strings.Contains(got, "Good day ") {
 		t.Errorf("the conflict is not marked:\n%s", got)
 	}
@@ -116,8 +137,8 @@ func TestRestore(t *testing.T) {
 	p.click("shell_exec")
 	p.sees("1 file conflicts, so nothing would be put back")
 	p.click("Put back also")
-	p.click("Put back 4 files")
-	p.sees("4 files put back in")
+	p.click("Put back 5 files")
+	p.sees("5 files put back in")
 	if got := content(t, workspace, "old.txt"); got != "was here\n" {
 		t.Errorf("old.txt has %q", got)
 	}
