@@ -22,19 +22,10 @@ func TestShotsOfWork(t *testing.T) {
 		width, height     int64
 		dark              bool
 	}{
-		{"take", run + "/take", ".landed .diff mark", 1440, 900, true},
-		{"restore", run + "/restore?before=" + s.secondPoint(t, run), ".landed .diff", 1440, 900, false},
-		{"history", run + "/history", ".event-head", 1440, 900, false},
+		{"take", run + "/take", ".landed .diff mark", 1280, 800, true},
+		{"restore", run + "/restore?before=" + s.secondPoint(t, run), ".landed .diff", 1280, 800, false},
+		{"history", run + "/history", ".event-head", 1280, 800, false},
 		{"system", "/system", ".list", 1280, 800, true},
-		{"providers", "/system/providers", ".card-title", 1280, 800, false},
-		{"policies", "/system/policies", ".card-title", 1280, 800, true},
-		{"permissions", "/system/permissions", ".table-card", 1280, 800, false},
-		{"events", "/history", ".event-head", 1280, 800, true},
-		{"narrow-take", run + "/take", ".landed .diff mark", 360, 740, false},
-		{"narrow-restore", run + "/restore", ".point", 360, 740, true},
-		{"narrow-history", "/history", ".event-head", 360, 740, true},
-		{"narrow-system", "/system", ".list", 360, 740, false},
-		{"narrow-permissions", "/system/permissions", ".table-card", 360, 740, false},
 	} {
 		p.resize(shot.width, shot.height)
 		p.dark(shot.dark)
