@@ -45,6 +45,7 @@ type follower struct {
 	cancel string            // why the run was cancelled by us, "" if it was not
 
 	task, run string
+	away      bool   // the server does not answer
 	waits     bool   // it was said that the run waits for a worker
 	waitsFor  string // why it does
 	origin    string // what the workspace is a copy of; "" if it is no copy
@@ -141,10 +142,12 @@ func (f *follower) begins(task, run string) {
 	}
 }
 
-// feedItem is what the feed delivers: an event, or why there are no more.
+// feedItem is what the feed delivers: an event, why there are no more, or whether the
+// server answers.
 type feedItem struct {
 	event client.Event
 	err   error
+	state bool // only this is news: err says why the server does not answer
 }
 
 func (f *follower) follow(ctx context.Context, after int64, limit time.Duration) error {
@@ -179,6 +182,10 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 		f.status()
 		select {
 		case item := <-events:
+			if item.state {
+				f.away = item.err != nil
+				continue
+			}
 			if item.err != nil {
 				return fmt.Errorf("follow run %s: %w", f.run, item.err)
 			}
@@ -240,10 +247,17 @@ func interruptedBy(s os.Signal) string {
 }
 
 func (f *follower) readFeed(ctx context.Context, after int64, to chan<- feedItem) {
-	for e, err := range f.server.Events(ctx, f.task, after) {
+	hand := func(item feedItem) bool {
 		select {
-		case to <- feedItem{e, err}:
+		case to <- item:
+			return true
 		case <-ctx.Done():
+			return false
+		}
+	}
+	away := func(err error) { hand(feedItem{err: err, state: true}) }
+	for e, err := range f.server.EventsUnless(ctx, f.task, after, away) {
+		if !hand(feedItem{event: e, err: err}) {
 			return
 		}
 	}

@@ -24,6 +24,9 @@ func (f *follower) status() {
 	if doing == "" && !f.live.Queued.IsZero() {
 		doing = f.inQueue(now)
 	}
+	if f.away {
+		doing = "the server does not answer; trying again"
+	}
 	columns, rows := f.out.Size()
 	f.out.Show(f.live.Rows(doing, now, columns, rows)...)
 }
@@ -31,7 +34,7 @@ func (f *follower) status() {
 // look finds out, from time to time, what no event tells.
 func (f *follower) look(ctx context.Context) {
 	switch {
-	case f.json || f.open != nil:
+	case f.json || f.open != nil || f.away:
 	case f.live.Lock() != nil:
 		if f.givenBack(ctx, *f.live.Lock()) {
 			f.live.GivenBack()

@@ -157,3 +157,35 @@ func TestPiped(t *testing.T) {
 		t.Errorf("output:\n%q\nerrors:\n%q", out, errs.String())
 	}
 }
+
+// A server that crashes leaves a terminal behind that works, and a command that says what
+// it waits for.
+func TestTerminalServerGone(t *testing.T) {
+	t.Parallel()
+	environ, server, r := served(t)
+	asked := onPTY(t, environ, "attach", r.ID)
+	asked.waitFor(t, asksNow)
+	hangs := onPTY(t, environ, "run", "--dir", t.TempDir(), "hangs")
+	hangs.waitFor(t, "model call 1")
+	for _, running := range (&app{environ: environ}).runningServers() {
+		if err := syscall.Kill(running.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	hangs.waitFor(t, "the server does not answer; trying again")
+	hangs.typeIn(t, "\x03")
+	hangs.waitFor(t, "cancel run ")
+	for _, s := range []*terminalSession{hangs, asked} {
+		s.typeIn(t, "\x03")
+		if code := s.exitCode(); code != exitInterrupted {
+			t.Errorf("exit code %d:\n%s", code, s.output())
+		}
+		if left := leftOn(s.output()); len(left) > 0 {
+			t.Errorf("modes that are left changed: %v:\n%q", left, s.output())
+		}
+		check(t, s.output(), []string{"detached; the run goes on", "hecate attach run_"})
+	}
+	if _, err := server.Health(t.Context()); err == nil {
+		t.Error("the server is still there")
+	}
+}

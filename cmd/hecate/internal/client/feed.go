@@ -27,11 +27,20 @@ const (
 // so that none is missed and none comes twice. The sequence ends with an error:
 // the server refused, it stayed away, or ctx ended.
 func (c *Client) Events(ctx context.Context, task string, after int64) iter.Seq2[Event, error] {
+	return c.EventsUnless(ctx, task, after, func(error) {})
+}
+
+// EventsUnless is Events that says while it goes on why the server does not answer, and nil
+// once it does again.
+func (c *Client) EventsUnless(ctx context.Context, task string, after int64, away func(error)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		cursor, failures := after, 0
 		for {
 			conn, err := c.openFeed(ctx, task, cursor)
 			var heard bool
+			if failures > 0 {
+				away(err)
+			}
 			if err == nil {
 				heard, err = conn.read(&cursor, yield)
 				conn.close()
