@@ -10,7 +10,7 @@ import (
 
 func TestWaitsForTheEndOfASlowOperation(t *testing.T) {
 	for end, want := range map[string]string{
-		`{"id":"op_1","status":"done","result":{"target":"/w","files_count":1}}`:                      "",
+		`{"id":"op_1","status":"done","result":{"target":"/w","files_count":1}}`:                        "",
 		`{"id":"op_1","status":"refused","error":{"type":"conflict","message":"the source is locked"}}`: "the source is locked",
 	} {
 		var asked []string
