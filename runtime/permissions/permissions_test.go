@@ -150,6 +150,8 @@ func TestABrokenFileOpensNothing(t *testing.T) {
 		added         []string
 	}{
 		"no toml":                   {"[permissions]\ndeny = [\n  \"exec(rm)\",\n  oops,\n  { pattern = \"exec(npm)\", reason = \"pnpm\" },\n]\n", ":4: refused: [file] it cannot be read", []string{"exec(rm)", "exec(npm) (pnpm)"}},
+		"reasons of several lines":  {"[permissions]\ndeny = [\n  { pattern = \"exec(npm)\", reason = \"\"\"\nUse pnpm,\nnot = npm.\"\"\" },\n  \"exec(rm)\",\n  {\n    pattern = \"exec(dd)\",\n    reason = \"no\",\n  },\n  \"edit(x)\" ]\napprove = [ \"exec(\n", ":12: refused: [file] it cannot be read", []string{"exec(npm) (Use pnpm,\nnot = npm.)", "exec(rm)", "exec(dd) (no)", "edit(x)"}},
+		"a reason that never ends":  {"[permissions]\ndeny = [\n  { pattern = \"exec(npm)\", reason = \"\"\"oops },\n  \"exec(rm)\",\n  \"edit(x)\" ]\n", "it cannot be read", []string{"exec(rm)", "edit(x)"}},
 		"one line":                  {"[network]\nallow = [\n[permissions]\ndeny = [\"exec(rm)\"]\n", "it cannot be read", []string{"exec(rm)"}},
 		"no list":                   {"[permissions]\ndeny = \"exec(rm)\"\n", `:2: refused: [permissions.deny] it is not a list; write deny = ["…"]`, nil},
 		"odd entry":                 {"[permissions]\ndeny = [\"exec(rm)\", 3]\n", ":2: refused: [permissions.deny] an entry is neither", []string{"exec(rm)"}},
