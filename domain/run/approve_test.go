@@ -312,6 +312,25 @@ func TestAYesClearsTheHistoryAndANoDoesNot(t *testing.T) {
 	}
 }
 
+// Who is asked about a repeated call sees what the check has seen; the model does not.
+func TestTheQuestionSaysWhatTheCheckSaw(t *testing.T) {
+	for _, c := range []struct {
+		done run.ProgressCheckCompleted
+		want string
+	}{
+		{run.ProgressCheckCompleted{Assessment: repetition.Loop, Observations: []string{"round 1: the same bytes", "round 2: again"}}, "the check for progress: round 1: the same bytes|the check for progress: round 2: again"},
+		{run.ProgressCheckCompleted{Assessment: repetition.Unavailable, Problem: "no model is configured for the check"}, "the check for progress: no model is configured for the check"},
+	} {
+		s, r := reads(t, 2)
+		c.done.ToolCallID = "r"
+		apply(s, c.done)
+		ask, ok := run.Next(s, r).(run.Ask)
+		if !ok || strings.Join(ask.Verdicts[0].Notes, "|") != c.want || strings.Contains(ask.Verdicts[0].Reason, "round 1") {
+			t.Errorf("it comes to %+v", run.Next(s, r))
+		}
+	}
+}
+
 func TestNobodyThereMeansNo(t *testing.T) {
 	s, r := reads(t, 2)
 	apply(s, run.ProgressCheckCompleted{ToolCallID: "r", Assessment: repetition.Loop})

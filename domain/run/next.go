@@ -239,10 +239,12 @@ func (s *State) nextInBatch(r Rules) Effect {
 	}
 	rulings := s.rule(r, pending)
 	if f := s.finding(r, first); f.Level != repetition.None && rulings[0].verdict.Decision != permission.Deny {
-		if _, done := s.Assessed[first.ID]; f.Level == repetition.Soft && !done {
+		check, done := s.Assessed[first.ID]
+		if f.Level == repetition.Soft && !done {
 			return Check{first, b.Index, f}
 		}
-		rulings[0] = r.decide(first, f.Checkpoint(s.Assessed[first.ID]))
+		rulings[0] = r.decide(first, f.Checkpoint(check.Assessment))
+		rulings[0].verdict.Notes = append(rulings[0].verdict.Notes, check.notes()...)
 	}
 	if e := s.ask(rulings); e != nil {
 		return e

@@ -65,8 +65,8 @@ type State struct {
 	Session  []SessionGrant // given in this run and the ones that it goes on from, and not revoked
 	Unsaved  []SessionGrant // of these: still to be written into the project's file
 	Repeats  repetition.State
-	Checking *ProgressCheckStarted            // a check without a result
-	Assessed map[string]repetition.Assessment // of calls of Batch, by id
+	Checking *ProgressCheckStarted             // a check without a result
+	Assessed map[string]ProgressCheckCompleted // of calls of Batch, by id
 }
 
 // Doubt is a call whose effect may have happened, and what an operator says of it.

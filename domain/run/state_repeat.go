@@ -1,6 +1,8 @@
 package run
 
 import (
+	"slices"
+
 	"hecate/domain/permission/repetition"
 )
 
@@ -29,12 +31,23 @@ func (s *State) applyChecked(p ProgressCheckCompleted) {
 	}
 	s.Checking = nil
 	if s.Assessed == nil {
-		s.Assessed = map[string]repetition.Assessment{}
+		s.Assessed = map[string]ProgressCheckCompleted{}
 	}
-	s.Assessed[p.ToolCallID] = p.Assessment
+	s.Assessed[p.ToolCallID] = p
 	if p.Assessment == repetition.Progress {
 		s.Repeats = s.Repeats.Progressed()
 	}
+}
+
+// notes tell a person what a check has seen. They are for nobody else: checks are no part
+// of the conversation. Source: permission text, "The repeated-call anomaly".
+func (p ProgressCheckCompleted) notes() (out []string) {
+	for _, text := range append(slices.Clone(p.Observations), p.Problem) {
+		if text != "" {
+			out = append(out, "the check for progress: "+text)
+		}
+	}
+	return out
 }
 
 // checkReserved is what is reserved for a check without a result, in pico-USD.
