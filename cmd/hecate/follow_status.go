@@ -31,6 +31,9 @@ func (f *follower) status() {
 	f.out.Show(f.live.Rows(doing, now, columns, rows)...)
 }
 
+// queuedMin is how long a run waits before it is asked what for: mostly it is taken at once.
+const queuedMin = time.Second
+
 // look finds out, from time to time, what no event tells.
 func (f *follower) look(ctx context.Context) {
 	switch {
@@ -39,7 +42,7 @@ func (f *follower) look(ctx context.Context) {
 		if f.givenBack(ctx, *f.live.Lock()) {
 			f.live.GivenBack()
 		}
-	case f.live.Doing(time.Now()) == "" && !f.live.Queued.IsZero():
+	case f.live.Doing(time.Now()) == "" && !f.live.Queued.IsZero() && time.Since(f.live.Queued) >= queuedMin:
 		f.lookAtQueue(ctx)
 	}
 }

@@ -21,11 +21,15 @@ func (x tmux) shows(text, project string) string {
 	x.t.Helper()
 	var lines []string
 	for line := range strings.SplitSeq(strings.TrimRight(x.screen(text), "\n"), "\n") {
+		if strings.Contains(line, waitsForWorker) {
+			continue // on a busy machine
+		}
 		line = withoutIDs(strings.ReplaceAll(line, project, "/home/you/my-project"))
 		line = answerer.ReplaceAllString(restOfID.ReplaceAllString(line, "…"), "approved by you")
 		line = times.ReplaceAllString(workspaces.ReplaceAllString(line, "/tmp/…"), "${1}0s")
-		lead := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		lines = append(lines, strings.TrimRight(lead+gaps.ReplaceAllString(line[len(lead):], "  "), " "))
+		text := strings.TrimLeft(line, " ")
+		lead := strings.Repeat(" ", min(len(line)-len(text), 4)) // more of it depends on what follows
+		lines = append(lines, strings.TrimRight(lead+gaps.ReplaceAllString(text, "  "), " "))
 	}
 	return strings.Join(lines, "\n") + "\n"
 }

@@ -55,6 +55,9 @@ func (c tasksCommand) Run(a *app) error {
 		fmt.Fprintln(a.out, `no tasks yet; begin with: hecate run "what you want done"`)
 		return nil
 	}
+	if columns := a.outStyle.Columns; columns > 0 && columns < tableColumns {
+		return listTasks(a, tasks)
+	}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TASK\tSTATUS\tCREATED\tTITLE")
 	for _, t := range tasks {
@@ -65,6 +68,24 @@ func (c tasksCommand) Run(a *app) error {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", terminal.Line(t.ID), terminal.Line(t.Status), shortTime(t.CreatedAt), title)
 	}
 	return w.Flush()
+}
+
+// tableColumns is the width that the table of tasks needs.
+const tableColumns = 100
+
+// listTasks writes each task on two lines, where a table does not fit.
+func listTasks(a *app, tasks []client.Task) error {
+	st := a.outStyle
+	for _, t := range tasks {
+		title := terminal.Line(t.Title)
+		if t.PendingApprovals > 0 {
+			title = st.Yellow("waits for your approval") + ": " + terminal.Cut(title, st.Columns-27)
+		} else {
+			title = terminal.Cut(title, st.Columns-2)
+		}
+		fmt.Fprintf(a.out, "%s\n  %s\n", st.Row(terminal.Line(t.ID), terminal.Line(t.Status)+" · "+shortTime(t.CreatedAt)), title)
+	}
+	return nil
 }
 
 func printJSON(ctx context.Context, a *app, server *client.Client, path string) error {

@@ -134,11 +134,18 @@ func (l *Live) modelEvent(e client.Event) {
 	}
 }
 
+// wordsColumns is below which width figures stand alone where that is clear.
+const wordsColumns = 60
+
 // account is the detail beside a model call: tokens, cost and time.
 func (l *Live) account(d modelCall, known bool, at time.Time) string {
 	var parts []string
 	if d.Usage != nil {
-		parts = append(parts, Count(d.Usage.Input, "token")+" in", fmt.Sprintf("%d out", d.Usage.Output))
+		in := Count(d.Usage.Input, "token")
+		if l.style.Columns > 0 && l.style.Columns < wordsColumns {
+			in, _, _ = strings.Cut(in, " ")
+		}
+		parts = append(parts, in+" in", fmt.Sprintf("%d out", d.Usage.Output))
 	}
 	if known {
 		parts = append(parts, dollars(d.Cost))

@@ -32,6 +32,7 @@ const (
 	typeColumns    = 28
 	textColumnsMin = 24
 	textColumnsMax = 160 // --json has all of it
+	textIndent     = 8   // below the time, where it does not fit beside the type
 )
 
 // Event writes one line.
@@ -43,15 +44,28 @@ func (l *Log) Event(e client.Event) {
 		fmt.Fprintln(l.out, l.style.Dim(at.Format("2006-01-02 (MST)")))
 	}
 	l.last = at
-	name := terminal.Line(e.Type)
-	pad := strings.Repeat(" ", max(typeColumns-terminal.Columns(name), 0))
+	name, text := terminal.Line(e.Type), terminal.Cut(l.describe(e), textColumnsMax)
 	head := fmt.Sprintf("%6d  %s  ", e.Sequence, at.Format("15:04:05.000"))
-	text := terminal.Cut(l.describe(e), textColumnsMax)
-	if l.style.Columns > 0 {
-		text = terminal.Cut(text, max(l.style.Columns-len(head)-typeColumns-2, textColumnsMin))
+	room := l.style.Columns - len(head) - typeColumns - 2
+	if l.style.Columns > 0 && room < textColumnsMin {
+		l.narrow(e, name, text)
+		return
 	}
+	if l.style.Columns > 0 {
+		text = terminal.Cut(text, room)
+	}
+	pad := strings.Repeat(" ", max(typeColumns-terminal.Columns(name), 0))
 	line := l.style.Dim(head) + l.paint(e, name) + pad + "  " + text
 	fmt.Fprintln(l.out, strings.TrimRight(line, " "))
+}
+
+// narrow writes what there is to say on a line of its own.
+func (l *Log) narrow(e client.Event, name, text string) {
+	head := fmt.Sprintf("%6d  %s  ", e.Sequence, l.last.Format("15:04:05"))
+	fmt.Fprintln(l.out, l.style.Dim(head)+l.paint(e, name))
+	if text != "" {
+		fmt.Fprintln(l.out, strings.Repeat(" ", textIndent)+terminal.Cut(text, l.style.Columns-textIndent))
+	}
 }
 
 // Unknown lists the calls of the run whose outcome nobody knows so far.
