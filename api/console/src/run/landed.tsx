@@ -1,8 +1,9 @@
 // What becomes of files when changes are taken, or put back: each with its fate and its lines.
-import { useMemo, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { LandedFile, OperationResult } from '../api/types.gen';
 import { filesOf, type FileDiff } from '../state/hunks';
-import { Status } from '../ui/basics';
+import { Button, Status } from '../ui/basics';
 import { languageOf } from '../ui/code';
 import { Diff } from '../ui/diff';
 import { many, word } from '../ui/format';
@@ -67,6 +68,18 @@ function File({ file: f, diff, choice, few }: { file: LandedFile; diff: FileDiff
         <Diff key={`${h.before}/${h.after}`} before={h.old} after={h.fresh} from={h} language={languageOf(f.path)} label={`Change of ${f.path}, line ${h.after}`} />
       ))}
     </li>
+  );
+}
+
+/** Done says what was done, where it is seen and heard though the list above was long. */
+export function Done({ again, children }: { again: () => void; children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => box.current?.focus(), []);
+  return (
+    <div class="done" ref={box} tabIndex={-1}>
+      <p>{children}</p>
+      <Button kind="quiet" act={again}>Look again</Button>
+    </div>
   );
 }
 

@@ -8,7 +8,7 @@ import { hasEnded, type RunStore } from '../state/run';
 import { Button, Empty, Loading, Problem, Time } from '../ui/basics';
 import { Switch } from '../ui/field';
 import { many } from '../ui/format';
-import { Landed, touched } from './landed';
+import { Done, Landed, touched } from './landed';
 
 export function Restore({ store }: { store: RunStore }) {
   const run = store.run.value!;
@@ -82,10 +82,7 @@ function Back({ at, point, done }: { at: string; point: RestorePoint; done: () =
       {review.failed && <Problem>{review.failed} <button type="button" class="button" onClick={review.again}>Look again</button></Problem>}
       {!result && !review.failed && <Loading what="what would be put back" />}
       {review.done && (
-        <div class="done" role="status">
-          <p>{many(n, 'file')} put back in <code>{review.done.target}</code>.</p>
-          <Button kind="quiet" act={review.again}>Look again</Button>
-        </div>
+        <Done again={review.again}>{many(n, 'file')} put back in <code>{review.done.target}</code>.</Done>
       )}
       {review.outdated && <p class="warn" role="alert">The files have changed since you looked. This is how they stand; look again before you put them back.</p>}
       {result && (result.conflicts > 0 || force) && !review.done && <Switch label="Put back also what others than the run have changed since" on={force} set={setForce} />}

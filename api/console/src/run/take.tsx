@@ -7,7 +7,7 @@ import type { RunStore } from '../state/run';
 import { Button, Empty, Loading, Problem } from '../ui/basics';
 import { Field, Switch } from '../ui/field';
 import { many } from '../ui/format';
-import { Landed, touched } from './landed';
+import { Done, Landed, touched } from './landed';
 
 interface Plan {
   /** paths are those that were typed, where there are too many files to choose from. */
@@ -88,14 +88,17 @@ function Go({ review, plan, branch, none }: { review: Review; plan: Plan; branch
   const n = shown ? touched(shown) : 0;
   const stuck = (shown?.conflicts ?? 0) > 0 && !plan.markers;
   const nameless = plan.onBranch && !branch;
+  const what = () => {
+    if (none) return 'Choose at least one file.';
+    if (!shown) return review.failed ? '' : 'Looking …';
+    if (stuck) return `${many(shown.conflicts, 'file conflicts', 'files conflict')}, so nothing would be written: leave out what conflicts, or have it marked.`;
+    if (n === 0) return 'Nothing would be written.';
+    return nameless ? 'The branch needs a name.' : '';
+  };
   return (
     <div class="actions sticky">
       <span class="muted grow" role="status">
-        {none && 'Choose at least one file.'}
-        {!none && !shown && !review.failed && 'Looking …'}
-        {shown && stuck && `${many(shown.conflicts, 'file conflicts', 'files conflict')}, so nothing would be written: leave them out, or have the conflicts marked.`}
-        {shown && !stuck && n === 0 && 'Nothing would be written.'}
-        {nameless && 'The branch needs a name.'}
+        {what()}
       </span>
       <Button kind="primary" disabled={!shown || stuck || nameless || n === 0} act={review.go}>
         {branch ? `Take ${many(n, 'file')} onto ${branch}` : `Take ${many(n, 'file')}`}
@@ -109,17 +112,14 @@ function Taken({ result, again }: { result: OperationResult; again: () => void }
   const copy = () => navigator.clipboard?.writeText(result.commit ?? '').then(() => say('Copied.'));
   return (
     <section class="review" aria-label="Taken">
-      <div class="done" role="status">
-        <p>
+      <Done again={again}>
           {result.branch ? (
             <>{many(n, 'file')} on the new branch <code>{result.branch}</code> of <code>{result.target}</code>.</>
           ) : (
             <>{many(n, 'file')} written in <code>{result.target}</code>.</>
           )}
           {result.commit && <> Commit <button type="button" class="more" title="Copy" onClick={() => void copy()}><code>{result.commit.slice(0, 12)}</code></button></>}
-        </p>
-        <Button kind="quiet" act={again}>Look again</Button>
-      </div>
+      </Done>
       <Landed result={result} />
     </section>
   );

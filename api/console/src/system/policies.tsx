@@ -65,12 +65,13 @@ function draftOf(p: Preset | undefined): Draft {
 }
 
 function Edit({ of: p, close, done }: { of: Preset | undefined; close: () => void; done: () => Promise<void> }) {
-  const [d, setDraft] = useState(() => draftOf(p));
+  const [first] = useState(() => draftOf(p));
+  const [d, setDraft] = useState(first);
   const set = (change: Partial<Draft>) => setDraft({ ...d, ...change });
   const save = () =>
     attempt(async () => {
       const { id, ...rest } = d;
-      if (p) await ask<Preset>('PATCH', `/agent-presets/${p.id}`, changes(rest, draftOf(p)));
+      if (p) await ask<Preset>('PATCH', `/agent-presets/${p.id}`, changes(rest, first));
       else await ask<Preset>('POST', '/agent-presets', { ...rest, ...(id.trim() && { id: id.trim() }) } satisfies PresetRequest);
       say(`${d.name} is saved.`);
       close();
@@ -78,7 +79,7 @@ function Edit({ of: p, close, done }: { of: Preset | undefined; close: () => voi
     });
   return (
     <Dialog title={p ? `Change ${p.name}` : 'New work policy'} close={close}>
-      <Field label="Name" name="policy_name" value={d.name} set={(name) => set({ name })} error={d.name.trim() ? undefined : 'It needs a name.'} />
+      <Field label="Name" name="policy_name" value={d.name} set={(name) => set({ name })} error={d === first || d.name.trim() ? undefined : 'It needs a name.'} />
       {!p && <Field label="Id" name="policy_id" mono value={d.id} set={(id) => set({ id })} hint="Chosen by the server if empty." />}
       <Field label="What it is for" name="policy_description" value={d.description} set={(description) => set({ description })} />
       <Field label="Instructions for the model" name="policy_instructions" lines={4} value={d.instructions} set={(instructions) => set({ instructions })} />

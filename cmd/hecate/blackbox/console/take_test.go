@@ -78,7 +78,7 @@ func TestTake(t *testing.T) {
 	p.click("Look again")
 	p.click("Take sensitive files too")
 	p.click("On a new branch")
-	p.sees("The branch needs a name")
+	p.until(`document.activeElement.name === "branch"`)
 	p.press("agent/work")
 	p.click("onto agent/work")
 	p.sees("on the new branch agent/work")
