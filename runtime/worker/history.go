@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -102,6 +103,33 @@ func (h *history) note(ctx context.Context, since snapshot.Tree, operationID str
 	change.OperationID = operationID
 	return []event.Payload{*change}, nil
 }
+
+// noteLeft says what a restoration has changed since a snapshot. What others have changed
+// is part of the next snapshot, too, but is not what the restoration has left: that is to.
+func (h *history) noteLeft(ctx context.Context, since, to snapshot.Tree, operationID string) ([]event.Payload, error) {
+	adds, err := h.note(ctx, since, operationID)
+	if err != nil {
+		return nil, err
+	}
+	last, err := h.Last(h.root)
+	if err != nil || last == "" {
+		return adds, err
+	}
+	return adds, h.Name(ctx, leftOf(last), to)
+}
+
+// left returns the last snapshot of what the run, or an operation, has left; "" if there is none.
+func (h *history) left() (snapshot.Tree, error) {
+	last, err := h.Last(h.root)
+	if err != nil || last == "" {
+		return "", err
+	}
+	left, err := h.Named(leftOf(last))
+	return cmp.Or(left, last), err
+}
+
+// leftOf names what was left by a restoration at whose end a snapshot was taken.
+func leftOf(last snapshot.Tree) string { return "left-" + string(last) }
 
 // pathsMax is how many bytes of paths one event lists: written as JSON each can take six,
 // and an event must stay below eventstore.DataMax.

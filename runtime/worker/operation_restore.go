@@ -29,7 +29,7 @@ func (j *job) restore(ctx context.Context) (c operation.Completed, adds []event.
 	if !h.Has(to) {
 		return c, nil, fault.Conflict("conflict", "the snapshots of the run's workspace are not on this machine")
 	}
-	known, err := h.Last(h.root)
+	known, err := h.left()
 	if err != nil {
 		return c, nil, err
 	}
@@ -59,7 +59,7 @@ func (j *job) putBack(ctx context.Context, h *history, m operation.Moment, known
 	case r.Preview:
 		return done, nil, h.show(ctx, out, now, to)
 	case j.o.Begun != nil && finished(l):
-		adds, err = h.note(ctx, known, j.o.ID) // the worker that had begun it got so far
+		adds, err = h.noteLeft(ctx, known, to, j.o.ID) // the worker that had begun it got so far
 		return done, append(adds, j.restored(m, out)), err
 	case r.Digest != out.Digest && j.o.Begun != nil:
 		return unknown("its worker vanished, and the files are neither what they were before nor what they were to become"), nil, nil
@@ -74,7 +74,7 @@ func (j *job) putBack(ctx context.Context, h *history, m operation.Moment, known
 	if _, err := h.Restore(ctx, h.root, known, to, false); err != nil {
 		return c, nil, fault.Conflict("conflict", "the workspace could not be put back: %v", err)
 	}
-	adds, err = h.note(ctx, now, j.o.ID)
+	adds, err = h.noteLeft(ctx, now, to, j.o.ID)
 	return done, append(adds, j.restored(m, out)), err
 }
 

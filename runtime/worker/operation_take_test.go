@@ -217,6 +217,33 @@ func TestRestore(t *testing.T) {
 	}
 }
 
+// What others have changed stays theirs, however often the workspace is put back.
+func TestRestoreTwiceLeavesTheFilesOfOthersAlone(t *testing.T) {
+	p := newPatched(t, "in_place")
+	defer p.begins()()
+	p.write("mine.txt", "mine")
+	for _, before := range []string{"c4", "c4", "c3", "c1"} {
+		shown, err := p.restore(operation.RestorePlan{Before: before}, "")
+		if err == nil {
+			_, err = p.restore(operation.RestorePlan{Before: before}, shown.Digest)
+		}
+		if err != nil {
+			t.Fatalf("before %s: %v", before, err)
+		}
+		p.holds("mine.txt", "mine")
+		if before == "c4" {
+			p.holds("f.txt", "ONE\r\ntwo")
+		}
+	}
+	p.holds("f.txt", "one\r\ntwo")
+
+	p.write("h.txt", "edited by hand")
+	shown, err := p.restore(operation.RestorePlan{Before: "c5"}, "")
+	if err != nil || !strings.Contains(outcomes(shown), "h.txt conflicted") {
+		t.Fatalf("%s, %v", outcomes(shown), err)
+	}
+}
+
 // Reverting a patch is a change that a later restoration knows of.
 func TestRestoreAfterAPatchIsReverted(t *testing.T) {
 	p := newPatched(t, "ephemeral")
