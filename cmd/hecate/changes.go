@@ -1,15 +1,9 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"hecate/cmd/hecate/internal/client"
@@ -20,137 +14,86 @@ import (
 // changedFile is a file that differs from what the run began with.
 type changedFile struct {
 	Path   string `json:"path"`
-	Status string `json:"status"` // as git says it, such as M or ??; proposed or reverted for a patch that is not applied
+	Status string `json:"status"` // A, M or D; proposed for a patch that is not applied
 }
 
-// changes asks which files changed. A run that cannot be asked about any more is
-// no reason to lose the rest of the result.
-func (f *follower) changes(ctx context.Context) {
-	f.result.Files = []changedFile{}
-	artifacts, err := f.server.Artifacts(ctx, f.task, f.run)
-	if err != nil {
-		fmt.Fprintf(f.ask, "%s list the changed files: %s\n", f.asks.Yellow("!"), terminal.Line(err.Error()))
+// changeSet is what a run has changed in its workspace, as its snapshots say.
+type changeSet struct {
+	paths   []string // in the order in which they changed first
+	kinds   map[string][2]string
+	unnamed bool   // there were more files than an event names
+	problem string // why not all of it is known
+}
+
+// add takes an event in that says what has changed.
+func (s *changeSet) add(e client.Event) {
+	var c struct {
+		Files []struct{ Path, Kind string }
+		Count int64 `json:"files_count"`
+
+		Problem string
+	}
+	if json.Unmarshal(e.Data, &c) != nil {
 		return
 	}
-	files, byGit := changedByGit(artifacts)
-	if !byGit {
-		f.result.Files = changedByPatches(artifacts, f.result.WorkspacePath)
-		return
+	if c.Problem != "" {
+		s.problem = c.Problem
 	}
-	for _, file := range files {
-		if f.origin != "" && !f.committed && sameFile(f.origin, f.result.WorkspacePath, file.Path) {
-			f.result.FilesBefore++
-			continue
-		}
-		f.result.Files = append(f.result.Files, file)
+	s.unnamed = s.unnamed || c.Count > int64(len(c.Files))
+	if s.kinds == nil {
+		s.kinds = map[string][2]string{}
 	}
-}
-
-// changedByGit reads git's summary, if there is one. It compares with the last
-// commit, so it names what was changed before the run, too.
-func changedByGit(artifacts []client.Artifact) ([]changedFile, bool) {
-	for _, a := range artifacts { // newest first
-		var summary struct{ Files []changedFile }
-		if a.Kind == "git_summary" && json.Unmarshal([]byte(a.Content), &summary) == nil {
-			return summary.Files, true
-		}
-	}
-	return nil, false
-}
-
-// changedByPatches names the files that the run's own tools wrote, as git would: a
-// file's oldest patch says whether it was there before, its latest whether it is now.
-func changedByPatches(artifacts []client.Artifact, root string) []changedFile {
-	out := []changedFile{}
-	at := map[string]int{}
-	for _, a := range artifacts { // newest first
-		if a.Kind != "patch" {
-			continue
-		}
-		i, seen := at[a.Path]
+	for _, f := range c.Files {
+		was, seen := s.kinds[f.Path]
 		if !seen {
-			i = len(out)
-			at[a.Path] = i
-			out = append(out, changedFile{Path: strings.TrimPrefix(strings.TrimPrefix(a.Path, root), "/"), Status: patchStatus(a)})
+			s.paths = append(s.paths, f.Path)
+			was[0] = f.Kind
 		}
-		if added := strings.HasPrefix(a.Content, "--- /dev/null\n"); added && out[i].Status == "M" {
-			out[i].Status = "A"
+		s.kinds[f.Path] = [2]string{was[0], f.Kind}
+	}
+}
+
+// files lists what is different in the end.
+func (s *changeSet) files() []changedFile {
+	out := []changedFile{}
+	for _, path := range s.paths {
+		first, last := s.kinds[path][0], s.kinds[path][1]
+		switch {
+		case first == "add" && last == "delete":
+		case first == "add":
+			out = append(out, changedFile{path, "A"})
+		case last == "delete":
+			out = append(out, changedFile{path, "D"})
+		default:
+			out = append(out, changedFile{path, "M"})
 		}
 	}
 	return out
 }
 
-// patchStatus is A, M or D for a patch that was applied, else what became of it.
-func patchStatus(a client.Artifact) string {
-	switch {
-	case a.Status != "applied":
-		return a.Status
-	case strings.HasPrefix(a.Content, "--- /dev/null\n"):
-		return "A"
-	case strings.Contains(a.Content, "\n+++ /dev/null\n"):
-		return "D"
-	}
-	return "M"
-}
-
-// sameFile reports whether a workspace of this machine holds the same at a path as
-// the directory that it was copied from, or nothing like it. What cannot be compared
-// counts as different.
-func sameFile(origin, workspace, path string) bool {
-	if info, err := os.Stat(workspace); err != nil || !info.IsDir() || !filepath.IsLocal(path) {
-		return false // another machine's, or gone
-	}
-	was, now := filepath.Join(origin, path), filepath.Join(workspace, path)
-	wasInfo, wasErr := os.Lstat(was)
-	nowInfo, nowErr := os.Lstat(now)
-	switch {
-	case errors.Is(wasErr, fs.ErrNotExist) && errors.Is(nowErr, fs.ErrNotExist):
-		return true
-	case wasErr != nil || nowErr != nil || wasInfo.Mode() != nowInfo.Mode():
-		return false
-	case wasInfo.Mode().Type() == fs.ModeSymlink:
-		wasTo, wasErr := os.Readlink(was)
-		nowTo, nowErr := os.Readlink(now)
-		return wasErr == nil && nowErr == nil && wasTo == nowTo
-	case !wasInfo.Mode().IsRegular() || wasInfo.Size() != nowInfo.Size():
-		return false
-	}
-	return sameBytes(was, now)
-}
-
-// sameBytes compares two files without holding either of them.
-func sameBytes(a, b string) bool {
-	fileA, err := os.Open(a)
+// changes says which files changed, and which changes are only proposed. A run that cannot be
+// asked about those any more is no reason to lose the rest of the result.
+func (f *follower) changes(ctx context.Context) {
+	f.result.Files = f.changed.files()
+	patches, err := f.server.Patches(ctx, f.task, f.run)
 	if err != nil {
-		return false
+		fmt.Fprintf(f.ask, "%s list the proposed changes: %s\n", f.asks.Yellow("!"), terminal.Line(err.Error()))
+		return
 	}
-	defer fileA.Close()
-	fileB, err := os.Open(b)
-	if err != nil {
-		return false
-	}
-	defer fileB.Close()
-	bufA, bufB := make([]byte, 64<<10), make([]byte, 64<<10)
-	for {
-		n, errA := io.ReadFull(fileA, bufA)
-		m, errB := io.ReadFull(fileB, bufB)
-		switch {
-		case !bytes.Equal(bufA[:n], bufB[:m]):
-			return false
-		case atEnd(errA) && atEnd(errB):
-			return true
-		case errA != nil || errB != nil:
-			return false
+	for _, p := range patches {
+		if p.Status == "proposed" {
+			f.result.Files = append(f.result.Files, changedFile{strings.TrimPrefix(strings.TrimPrefix(p.Path, f.result.WorkspacePath), "/"), p.Status})
 		}
 	}
 }
 
-func atEnd(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
+// filesShown is how many files are listed at the end; the rest is only counted.
+const filesShown = 50
 
 // listFiles prints the changed files.
 func (f *follower) listFiles(r runResult) {
 	st := f.a.outStyle
-	if len(r.Files) == 0 && r.FilesBefore == 0 {
+	if len(r.Files) == 0 && f.changed.problem == "" {
 		return
 	}
 	fmt.Fprintln(f.out, "\n"+st.Bold("changed files"))
@@ -158,10 +101,16 @@ func (f *follower) listFiles(r runResult) {
 	for _, file := range r.Files {
 		columns = max(columns, terminal.Columns(terminal.Line(file.Status)))
 	}
-	for _, file := range r.Files {
+	for _, file := range r.Files[:min(len(r.Files), filesShown)] {
 		fmt.Fprintf(f.out, "  %-*s %s\n", columns, terminal.Line(file.Status), terminal.Line(file.Path))
 	}
-	if r.FilesBefore > 0 {
-		fmt.Fprintln(f.out, "  "+st.Dim(show.Count(int64(r.FilesBefore), "file")+" changed before the run, left out"))
+	switch more := len(r.Files) - filesShown; {
+	case f.changed.unnamed:
+		fmt.Fprintln(f.out, "  "+st.Dim("… and more"))
+	case more > 0:
+		fmt.Fprintln(f.out, "  "+st.Dim("… and "+show.Count(int64(more), "file")+" more"))
+	}
+	if f.changed.problem != "" {
+		fmt.Fprintf(f.out, "  %s %s\n", st.Yellow("!"), terminal.Line(f.changed.problem))
 	}
 }

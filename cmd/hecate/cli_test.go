@@ -179,6 +179,7 @@ func TestExitCodes(t *testing.T) {
 func refusing() []scriptedEvent {
 	s := append([]scriptedEvent{ev("run.created", obj{}), ev("run.started", obj{"workspace_path": "/ws/run_1"})}, callEvents(1, "Now the tests.", shellCall)...)
 	s = append(s, ev("policy.tool_blocked", obj{"tool_call_id": "c1", "tool_name": "shell_exec", "policy": "unattended", "reason": "no one is present to approve this call", "gates": []string{"level-2"}}))
+	s = append(s, ev("workspace.changed", obj{"files": []any{obj{"path": "new\u001b[2J.go", "kind": "add"}}, "files_count": 1}))
 	s = append(s, callEvents(2, "All tests pass.")...)
 	return append(s, ev("run.finished", obj{"final_status": "completed", "model_call_count": 2}))
 }

@@ -116,8 +116,8 @@ func newContractServer(t *testing.T, script []scriptedEvent) *contractServer {
 	mux.HandleFunc("GET /hecate/v1/tasks/task_1/runs", func(w http.ResponseWriter, _ *http.Request) { s.reply(w, []any{s.run()}) })
 	mux.HandleFunc("GET /hecate/v1/tasks/task_1/runs/run_1", func(w http.ResponseWriter, _ *http.Request) { s.reply(w, s.run()) })
 	mux.HandleFunc("POST /hecate/v1/tasks/task_1/runs/run_1/cancel", s.cancelRun)
-	mux.HandleFunc("GET /hecate/v1/tasks/task_1/runs/run_1/artifacts", func(w http.ResponseWriter, _ *http.Request) {
-		s.reply(w, []any{obj{"id": "a1", "kind": "git_summary", "content_text": `{"files":[{"path":"median.go","status":"M"},{"path":"new\u001b[2J.go","status":"??"}]}`}})
+	mux.HandleFunc("GET /hecate/v1/tasks/task_1/runs/run_1/patches", func(w http.ResponseWriter, _ *http.Request) {
+		s.reply(w, []any{obj{"artifact": obj{"id": "a1"}, "path": "/ws/run_1/idea\u001b[2J.go", "status": "proposed"}})
 	})
 	mux.HandleFunc("GET /hecate/v1/tasks/task_1/runs/run_1/events", s.listEvents)
 	mux.HandleFunc("GET /hecate/v1/tasks/task_1/approvals", func(w http.ResponseWriter, _ *http.Request) { s.reply(w, s.approvals()) })

@@ -49,8 +49,8 @@ type follower struct {
 	waits     bool   // it was said that the run waits for a worker
 	waitsFor  string // why it does
 	origin    string // what the workspace is a copy of; "" if it is no copy
-	committed bool   // the workspace began with what is committed, and not as its origin stands
-	inPlace   bool   // the run works in the operator's own directory
+	changed   changeSet
+	inPlace   bool // the run works in the operator's own directory
 	created   time.Time
 	result    runResult
 }
@@ -77,7 +77,6 @@ func (f *follower) of(t client.Task) {
 	if f.inPlace = t.WorkspaceMode == "in_place"; !f.inPlace {
 		f.origin = t.WorkingDirectory
 	}
-	f.committed = t.BaseBranch != "" || t.Repo != ""
 	if t.ExecutionKind != run.KindAgentLoop {
 		f.live.Direct = show.StartOf(t).Summary()
 	}
@@ -279,6 +278,8 @@ func (f *follower) event(ctx context.Context, e client.Event) (bool, error) {
 	}
 	f.live.Event(e)
 	switch e.Type {
+	case "workspace.changed":
+		f.changed.add(e)
 	case "approval.requested":
 		return false, f.question(ctx, show.QuestionOf(e))
 	case "run.finished", "run.failed", "run.cancelled":

@@ -24,7 +24,6 @@ type runResult struct {
 	Answer         string           `json:"answer"`
 	Error          string           `json:"error,omitempty"`
 	Files          []changedFile    `json:"files"`
-	FilesBefore    int              `json:"files_changed_before,omitempty"` // changed as they are before the run began, and left out of Files
 	CostMicroUSD   int64            `json:"cost_micros_usd"`
 	CostKnown      bool             `json:"cost_known"`                      // false: the cost above is a lower bound
 	PriorMicroUSD  int64            `json:"prior_cost_micros_usd,omitempty"` // of the runs that this one goes on from

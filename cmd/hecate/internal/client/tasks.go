@@ -83,13 +83,6 @@ func (c *Client) CancelRun(ctx context.Context, task, run, reason string) (Run, 
 	return out, err
 }
 
-// Artifacts lists what a run left behind, newest first.
-func (c *Client) Artifacts(ctx context.Context, task, run string) ([]Artifact, error) {
-	var out []Artifact
-	_, err := c.call(ctx, http.MethodGet, RunPath(task, run)+"/artifacts", nil, &out)
-	return out, err
-}
-
 // Patches lists a run's file changes, newest first.
 func (c *Client) Patches(ctx context.Context, task, run string) ([]Patch, error) {
 	var out []Patch
