@@ -66,7 +66,7 @@ func TestAnswers(t *testing.T) {
 		"end it":           {"q\n", exitRefused, []string{`POST resolve {"decision":"reject"}`}, []string{"✗ rejected by operator", "✗ cancelled", "2 model calls", "  approval rejected"}},
 		"for the session":  {"a\n", exitCompleted, []string{kept("approve", `"decision":"approve","scope":"session"`)}, nil},
 		"for good":         {"A\n", exitCompleted, []string{kept("approve", `"decision":"approve","scope":"project"`)}, nil},
-		"edited":           {"e\nshell(make)\ne\nshell(go test ./...)\na\n", exitCompleted, []string{kept("approve", `"decision":"approve","scope":"session","pattern":"shell(go test ./...)"`)}, []string{"it stays as it was: shell(make) does not cover this call"}},
+		"edited":           {"e\nexec(make) args(*)\ne\nshell(go test ./a)\na\n", exitCompleted, []string{kept("approve", `"decision":"approve","scope":"session","pattern":"shell(go test ./a)"`)}, []string{"it stays as it was: it is about exec, not about shell", "not this call, which is allowed this once"}},
 		"unclear, then no": {"\nYES please\nno\n", exitCompleted, []string{denied + `}]}`}, []string{"please type one of y a A e n N q."}},
 		"capital yes":      {"  YES \n", exitCompleted, []string{`POST resolve {"decision":"approve"}`}, nil},
 		"end of input":     {"", exitRefused, []string{"cancel"}, []string{"refused, since nobody was there to approve:\n    shell_exec go test ./..."}},

@@ -11,8 +11,7 @@ import (
 )
 
 // editOffer turns what somebody made of an offer into the new one: something that may be
-// approved and that covers the call. For tools that are not known here the server has
-// the last word.
+// approved for the tool. For tools that are not known here the server has the last word.
 func editOffer(p show.Prompt, text string) (permission.Offer, error) {
 	facts, known := factsOf(p)
 	if known {

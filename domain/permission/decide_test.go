@@ -302,20 +302,25 @@ func TestEdited(t *testing.T) {
 	for _, c := range []struct {
 		call      permission.Call
 		text      string
-		scope, in string // the scope, or a piece of the error
+		scope, in string // the scope; a piece of what it covers, or of the error
 	}{
 		{run("cargo", "test", "x"), "exec(cargo) args(test *)", "exec(cargo) args(test *)", ""},
 		{run("cargo", "test"), "exec(cargo) args(build *)", "", "does not cover"},
+		{run("cargo", "test"), "shell(cargo test)", "", "about shell, not about exec"},
 		{run("cargo", "test"), "exec(cargo)", "", "arguments are missing"},
 		{run("cargo", "test"), "cargo", "", "no tool"},
-		{permission.Call{Tool: "shell_exec", Facts: permission.Facts{Principal: "ls"}}, "shell(ls *)", "", "does not cover"},
+		{permission.Call{Tool: "shell_exec", Facts: permission.Facts{Principal: "ls"}}, "shell(ls -l)", "shell(ls -l)", "exactly this command, character for character, in the workspace itself" + permission.NotThisCall},
 		{fetch("https://a.example/"), "A.example.", "a.example", ""},
-		{fetch("https://a.example/"), "b.example", "", "not the host"},
+		{fetch("https://a.example/"), "b.example", "b.example", "exactly b.example (not subdomains, not other ports), by web_fetch only" + permission.NotThisCall},
 		{fetch("https://a.example/"), "*.example", "", "wildcards"},
-		{fetch("http://a.example/"), "a.example", "", "not the host"},
+		{fetch("http://a.example/"), "a.example", "", "only fetches over https"},
 	} {
 		o, err := permission.Edited(c.call, c.text)
-		if o.Scope != c.scope || (err == nil) != (c.in == "") || err != nil && !strings.Contains(err.Error(), c.in) {
+		says := o.Covers
+		if err != nil {
+			says = err.Error()
+		}
+		if o.Scope != c.scope || (err == nil) != (c.scope != "") || !strings.Contains(says, c.in) || (c.in == "") == strings.Contains(says, permission.NotThisCall) && err == nil {
 			t.Errorf("%s: %+v, %v", c.text, o, err)
 		}
 		if err == nil && (o.Covers == "" || o.List == "") {

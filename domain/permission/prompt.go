@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,30 +77,50 @@ func hostOffer(h host.Host) *Offer {
 	}
 }
 
+// NotThisCall ends the sentence about an edited offer that is about other calls.
+const NotThisCall = "; not this call, which is allowed this once"
+
 // Edited reads what a person made of an offer with e. It has to be something that may
-// be approved and that covers this call. The error says what is wrong with it.
+// be approved, of the same tool. A glob can be narrowed, and has to cover this call; what
+// is exact, a command or a host, can be changed into another, and what it covers says
+// so. The error says what is wrong with it.
+// Source: permission text, "The answers" and "web_fetch and hosts".
 func Edited(c Call, text string) (Offer, error) {
 	if pattern.Canonical(c.Tool) == toolFetch {
+		u, secure := secureURL(c)
 		h, err := host.Parse(text)
+		if err == nil && !secure {
+			err = errors.New("only fetches over https can be remembered")
+		}
 		if err != nil {
 			return Offer{}, err
 		}
-		if u, ok := secureURL(c); !ok || !u.Host.Same(h) {
-			return Offer{}, fmt.Errorf("%s is not the host of this call", h)
-		}
-		return *hostOffer(h), nil
+		return hostOffer(h).about(u.Host.Same(h)), nil
 	}
 	x, err := pattern.Parse(text)
+	if err == nil {
+		_, err = x.ForApprove()
+	}
+	if name := pattern.Canonical(c.Tool); err == nil && x.Tool() != name {
+		err = fmt.Errorf("it is about %s, not about %s", x.Tool(), name)
+	}
+	here := x.Covers(c.Tool, c.Facts)
+	if err == nil && !here && !pattern.Exact(c.Tool) {
+		err = fmt.Errorf("%s does not cover this call", x)
+	}
 	if err != nil {
 		return Offer{}, err
 	}
-	if _, err := x.ForApprove(); err != nil {
-		return Offer{}, err
+	return patternOffer(x).about(here), nil
+}
+
+// about says whether the call that is asked about is among those that o covers.
+func (o *Offer) about(thisCall bool) Offer {
+	out := *o
+	if !thisCall {
+		out.Covers += NotThisCall
 	}
-	if !x.Covers(c.Tool, c.Facts) {
-		return Offer{}, fmt.Errorf("%s does not cover this call", x)
-	}
-	return *patternOffer(x), nil
+	return out
 }
 
 // denialMessage tells the model every entry that refuses the call, and why.

@@ -293,18 +293,15 @@ func (s *State) answer(asked *ApprovalRequested, c ApprovalCall, choice CallChoi
 	return out, nil
 }
 
-// edited is the scope that a person made of an offer: of the same tool, or of the same
-// host. That a pattern covers the call is for the one who edits it to see to; if it
-// does not, it opens nothing for calls like this.
+// edited is the scope that a person made of an offer: a pattern of the same tool, or a
+// host. That it covers the call is for the one who edits it to see to; if it does not, it
+// opens nothing for calls like this.
 func edited(c ApprovalCall, text string) (string, error) {
 	invalid := func(err error) error {
 		return fault.Invalid("invalid_request", "the pattern for call %q cannot be used: %s", c.ToolCallID, err)
 	}
 	if c.Offer.IsHost {
 		h, err := host.Parse(text)
-		if err == nil && h.String() != c.Offer.Scope {
-			err = fmt.Errorf("%s is not the host of this call", h)
-		}
 		if err != nil {
 			return "", invalid(err)
 		}

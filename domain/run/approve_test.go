@@ -236,6 +236,25 @@ func TestAnEditedPatternIsOfTheSameTool(t *testing.T) {
 	}
 }
 
+// A host can be edited into another one, never into many.
+func TestAnEditedHostIsOneHost(t *testing.T) {
+	for text, want := range map[string]string{"b.example": "b.example", "A.example.": "a.example", "*.example": "", "https://b.example/": ""} {
+		s, _ := levels(t)
+		s.Approval.Calls[0].Offer = &permission.Offer{Scope: "a.example", IsHost: true}
+		p, err := run.Resolve(s, run.Resolution{
+			ApprovalID: s.Approval.ApprovalID, Decision: "approve",
+			Calls: []run.CallChoice{{ToolCallID: "a", Decision: "approve", Scope: run.ScopeSession, Pattern: text}},
+		})
+		got := ""
+		if err == nil {
+			got = p[0].(run.ApprovalResolved).Calls[0].Grant.Scope
+		}
+		if got != want {
+			t.Errorf("%s: %q, %v", text, got, err)
+		}
+	}
+}
+
 // guarded are rules under which the third time of the same is looked at.
 func guarded(r run.Rules) run.Rules {
 	limits := repetition.Default

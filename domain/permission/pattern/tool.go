@@ -125,5 +125,11 @@ func Shown(name string) string {
 // Edits reports whether the tool changes files of the workspace.
 func Edits(name string) bool { return slices.Contains(editing, Canonical(name)) }
 
+// Exact reports whether a pattern with parentheses names one exact command of the tool.
+func Exact(name string) bool {
+	t, ok := lookup(name)
+	return ok && t.kind == kindCommand
+}
+
 // IsMCP reports whether the name is that of a tool of an MCP server.
 func IsMCP(name string) bool { return strings.HasPrefix(name, mcpPrefix) }
