@@ -149,10 +149,11 @@ func until(ts *testscript.TestScript, what string, done func() bool) {
 	ts.Fatalf("not within 10 s: %s", what)
 }
 
+// waitFile FILE [TEXT] waits until the file is there, and holds the text.
 func waitFile(ts *testscript.TestScript, _ bool, args []string) {
-	until(ts, args[0]+" exists", func() bool {
-		_, err := os.Stat(ts.MkAbs(args[0]))
-		return err == nil
+	until(ts, strings.Join(args, " holds "), func() bool {
+		raw, err := os.ReadFile(ts.MkAbs(args[0]))
+		return err == nil && strings.Contains(string(raw), strings.Join(args[1:], " "))
 	})
 }
 
