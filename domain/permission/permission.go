@@ -59,7 +59,7 @@ func Decide(c Call, p Posture) Verdict {
 		return v.deny(LayerLimit, l.Rule, l.Rule, l.Reason)
 	}
 	if v.Denied = p.Config.Denied(c.Tool, c.Facts); len(v.Denied) > 0 {
-		return v.deny(LayerDeny, v.Denied[0].List, v.Denied[0].List, denialMessage(v.Denied))
+		return v.deny(LayerDeny, v.Denied[0].List, v.Denied[0].List, DeniedByConfig(v.Denied))
 	}
 	if !c.Void { // there is nothing to ask about: it comes to an error
 		v.Gates = p.closed(c, v.Level)

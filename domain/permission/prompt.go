@@ -123,9 +123,9 @@ func (o *Offer) about(thisCall bool) Offer {
 	return out
 }
 
-// denialMessage tells the model every entry that refuses the call, and why.
+// DeniedByConfig tells the model every entry that refuses the call, and why.
 // Source: permission text, "What a denial looks like to the model".
-func denialMessage(denied []Denial) string {
+func DeniedByConfig(denied []Denial) string {
 	lines := make([]string, len(denied))
 	for i, d := range denied {
 		what := "pattern"

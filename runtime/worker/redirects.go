@@ -1,9 +1,6 @@
 package worker
 
 import (
-	"fmt"
-	"strings"
-
 	"hecate/domain/permission"
 	"hecate/tools/egress"
 )
@@ -19,14 +16,6 @@ func (a *attempt) deniedURL(tool string) egress.Denied {
 		return nil
 	}
 	return func(url, asciiHost string) string {
-		var why []string
-		for _, d := range config.Denied(tool, permission.Facts{Principal: url, ASCIIHost: asciiHost}) {
-			text := fmt.Sprintf("denied by config (%s) %s", d.List, d.Entry)
-			if d.Reason != "" {
-				text += ": " + d.Reason
-			}
-			why = append(why, text)
-		}
-		return strings.Join(why, "\n")
+		return permission.DeniedByConfig(config.Denied(tool, permission.Facts{Principal: url, ASCIIHost: asciiHost}))
 	}
 }

@@ -31,11 +31,11 @@ func TestRedirectsMeetDenyEntries(t *testing.T) {
 	}}
 	a := &attempt{Pool: &Pool{Config: Config{Permissions: entries{Config: config}}}, s: &run.State{}}
 	for _, c := range []struct{ tool, url, ascii, want string }{
-		{"http_request", "https://evil.example:8443/x", "", "denied by config (network.deny) evil.example: Not there."},
-		{"web_fetch", "https://EVIL.example./", "", "denied by config (network.deny) evil.example: Not there."},
-		{"web_fetch", "https://b\u00fccher.example/", "xn--bcher-kva.example", "denied by config (network.deny) xn--bcher-kva.example"},
-		{"http_request", "https://a.example/secret/x", "", "denied by config (permissions.deny) http_request(https://a.example/secret/*)"},
-		{"http_request", "https://a.example/open/%2e%2e/secret/x", "", "denied by config (permissions.deny) http_request(https://a.example/secret/*)"},
+		{"http_request", "https://evil.example:8443/x", "", "denied by config [network] deny: evil.example: Not there."},
+		{"web_fetch", "https://EVIL.example./", "", "denied by config [network] deny: evil.example: Not there."},
+		{"web_fetch", "https://b\u00fccher.example/", "xn--bcher-kva.example", "denied by config [network] deny: xn--bcher-kva.example"},
+		{"http_request", "https://a.example/secret/x", "", "denied by config pattern http_request(https://a.example/secret/*)"},
+		{"http_request", "https://a.example/open/%2e%2e/secret/x", "", "denied by config pattern http_request(https://a.example/secret/*)"},
 		{"web_fetch", "https://a.example/secret/x", "", ""},
 		{"http_request", "https://good.example/", "", ""},
 	} {
