@@ -32,6 +32,7 @@ type changes struct {
 	fresh   bool  // it was the first one of the run
 	err     error // of that look
 	known   bool  // what it found was taken up
+	loose   bool  // the run has left something running
 	blind   bool  // no snapshots are taken
 }
 
@@ -132,15 +133,30 @@ func (a *attempt) after(ctx context.Context, call run.ToolCall, stepID string) [
 	}
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), limit)
 	defer stop()
+	a.changes.loose = a.changes.loose || a.terminals().Any()
 	return a.changed(ctx, run.WorkspaceChanged{StepID: stepID, ToolCallID: call.ID, ToolName: call.Name})
 }
 
 // changed takes a snapshot and says what is different, and by what.
 func (a *attempt) changed(ctx context.Context, by run.WorkspaceChanged) []event.Payload {
 	c := &a.changes
+	left, err := c.left()
+	if err != nil {
+		return a.goBlind(err)
+	}
 	now, err := c.now(ctx)
 	if err != nil {
 		return a.goBlind(err)
+	}
+	if now != c.last {
+		if a.others(by) {
+			err = c.setLeft(ctx, left)
+		} else {
+			err = c.leave(ctx, left, c.last, now)
+		}
+		if err != nil {
+			return a.goBlind(err)
+		}
 	}
 	change, err := c.change(ctx, c.last, now)
 	if err != nil {
@@ -152,6 +168,12 @@ func (a *attempt) changed(ctx context.Context, by run.WorkspaceChanged) []event.
 	}
 	change.StepID, change.ToolCallID, change.ToolName = by.StepID, by.ToolCallID, by.ToolName
 	return []event.Payload{*change}
+}
+
+// others reports whether a change counts as somebody else's: one between two calls, in a
+// directory of the operator's own, while nothing of the run's goes on.
+func (a *attempt) others(by run.WorkspaceChanged) bool {
+	return by.StepID == "" && a.s.Spec.WorkspaceMode == "in_place" && len(a.s.Doubtful) == 0 && !a.changes.loose && !a.terminals().Any()
 }
 
 // goBlind takes no more snapshots in this attempt, and says so once.

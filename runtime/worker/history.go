@@ -1,13 +1,13 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
 
 	"hecate/domain/event"
+	"hecate/domain/ident"
 	"hecate/domain/run"
 	"hecate/tools/gitrepo"
 	"hecate/tools/snapshot"
@@ -90,10 +90,17 @@ func (h *history) change(ctx context.Context, from, to snapshot.Tree) (*run.Work
 	return c, nil
 }
 
-// note says what an operation has changed since a snapshot.
+// note takes a snapshot and says what an operation has changed since another one.
 func (h *history) note(ctx context.Context, since snapshot.Tree, operationID string) ([]event.Payload, error) {
+	left, err := h.left()
+	if err != nil {
+		return nil, err
+	}
 	now, err := h.now(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if err := h.leave(ctx, left, since, now); err != nil {
 		return nil, err
 	}
 	change, err := h.change(ctx, since, now)
@@ -104,32 +111,42 @@ func (h *history) note(ctx context.Context, since snapshot.Tree, operationID str
 	return []event.Payload{*change}, nil
 }
 
-// noteLeft says what a restoration has changed since a snapshot. What others have changed
-// is part of the next snapshot, too, but is not what the restoration has left: that is to.
-func (h *history) noteLeft(ctx context.Context, since, to snapshot.Tree, operationID string) ([]event.Payload, error) {
-	adds, err := h.note(ctx, since, operationID)
-	if err != nil {
-		return nil, err
-	}
-	last, err := h.Last(h.root)
-	if err != nil || last == "" {
-		return adds, err
-	}
-	return adds, h.Name(ctx, leftOf(last), to)
-}
-
-// left returns the last snapshot of what the run, or an operation, has left; "" if there is none.
+// left returns the workspace as the run and its operations have left it: what others have
+// changed since, or meanwhile, is not in it. "" before the first snapshot.
 func (h *history) left() (snapshot.Tree, error) {
-	last, err := h.Last(h.root)
-	if err != nil || last == "" {
-		return "", err
+	left, err := h.Named(h.leftName())
+	if left != "" || err != nil {
+		return left, err
 	}
-	left, err := h.Named(leftOf(last))
-	return cmp.Or(left, last), err
+	return h.Last(h.root)
 }
 
-// leftOf names what was left by a restoration at whose end a snapshot was taken.
-func leftOf(last snapshot.Tree) string { return "left-" + string(last) }
+// leave notes that the run, or an operation, has changed what differs between two
+// snapshots, when left is what it had left before.
+func (h *history) leave(ctx context.Context, left, from, to snapshot.Tree) error {
+	if left == from || left == "" {
+		return h.setLeft(ctx, to)
+	}
+	left, err := h.Overlay(ctx, left, from, to)
+	if err != nil {
+		return err
+	}
+	return h.setLeft(ctx, left)
+}
+
+// setLeft keeps what was left. It goes without saying as long as that is the last snapshot.
+func (h *history) setLeft(ctx context.Context, left snapshot.Tree) error {
+	named, err := h.Named(h.leftName())
+	if err != nil || named == left {
+		return err
+	}
+	if last, err := h.Last(h.root); named == "" && last == left || err != nil {
+		return err
+	}
+	return h.Name(ctx, h.leftName(), left)
+}
+
+func (h *history) leftName() string { return ident.Derive("left", h.root) }
 
 // pathsMax is how many bytes of paths one event lists: written as JSON each can take six,
 // and an event must stay below eventstore.DataMax.

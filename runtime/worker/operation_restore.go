@@ -59,7 +59,7 @@ func (j *job) putBack(ctx context.Context, h *history, m operation.Moment, known
 	case r.Preview:
 		return done, nil, h.show(ctx, out, now, to)
 	case j.o.Begun != nil && finished(l):
-		adds, err = h.noteLeft(ctx, known, to, j.o.ID) // the worker that had begun it got so far
+		adds, err = h.noteRestored(ctx, known, to, j.o.ID) // the worker that had begun it got so far
 		return done, append(adds, j.restored(m, out)), err
 	case r.Digest != out.Digest && j.o.Begun != nil:
 		return unknown("its worker vanished, and the files are neither what they were before nor what they were to become"), nil, nil
@@ -74,10 +74,20 @@ func (j *job) putBack(ctx context.Context, h *history, m operation.Moment, known
 	if _, err := h.Restore(ctx, h.root, known, to, false); err != nil {
 		return c, nil, fault.Conflict("conflict", "the workspace could not be put back: %v", err)
 	}
-	adds, err = h.noteLeft(ctx, now, to, j.o.ID)
+	adds, err = h.noteRestored(ctx, now, to, j.o.ID)
 	return done, append(adds, j.restored(m, out)), err
 }
 
 func (j *job) restored(m operation.Moment, out *operation.Landed) run.WorkspaceRestored {
 	return run.WorkspaceRestored{OperationID: j.o.ID, Before: m.ID(), Snapshot: m.Snapshot, FilesCount: out.FilesCount}
+}
+
+// noteRestored says what a restoration has changed. Of what the run had left it has left
+// what the snapshot holds; the rest is others'.
+func (h *history) noteRestored(ctx context.Context, since, to snapshot.Tree, operationID string) ([]event.Payload, error) {
+	adds, err := h.note(ctx, since, operationID)
+	if err != nil {
+		return nil, err
+	}
+	return adds, h.setLeft(ctx, to)
 }

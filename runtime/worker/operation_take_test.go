@@ -11,7 +11,10 @@ import (
 	"hecate/commands"
 	"hecate/domain/fault"
 	"hecate/domain/operation"
+	"hecate/domain/permission"
 	"hecate/domain/run"
+	"hecate/domain/task"
+	"hecate/runtime/model/scripted"
 	"hecate/tools/snapshot"
 )
 
@@ -241,6 +244,37 @@ func TestRestoreTwiceLeavesTheFilesOfOthersAlone(t *testing.T) {
 	shown, err := p.restore(operation.RestorePlan{Before: "c5"}, "")
 	if err != nil || !strings.Contains(outcomes(shown), "h.txt conflicted") {
 		t.Fatalf("%s, %v", outcomes(shown), err)
+	}
+}
+
+// What people change between two calls, or before a patch is taken back, stays theirs.
+func TestRestoreLeavesHandEditsAlone(t *testing.T) {
+	n := newNode(t, replies(
+		calls(scripted.ToolCall("c1", "file_write", map[string]any{"path": "a", "content": "1"})),
+		calls(shellCall("c2", "echo 2 > b; echo 2 > a")), text("done")))
+	n.executor.Policies = []permission.Policy{permission.PolicyShell}
+	p := &patched{node: n, r: n.start(task.Definition{Prompt: event("go"), WorkspaceMode: "in_place"}), dir: n.source, ids: map[string]string{}}
+	defer n.run(n.executor)()
+	n.parked(p.r.RunID)
+	p.write("mine", "before the call")
+	n.approve(p.r.RunID)
+	n.end(p.r.RunID)
+	p.write("mine too", "before the patch")
+	p.write("a", "1") // so that the patch can be taken back
+	p.ids["a"] = payloads[run.FilePatch](n, p.r.RunID)[0].ArtifactID
+	if err := p.do(operation.PatchRevert, "a"); err != nil {
+		t.Fatal(err)
+	}
+	p.write("mine as well", "after all")
+	shown, err := p.restore(operation.RestorePlan{Before: "c1"}, "")
+	if err != nil || outcomes(shown) != "b deleted" {
+		t.Fatalf("%s, %v", outcomes(shown), err)
+	}
+	if _, err := p.restore(operation.RestorePlan{Before: "c1"}, shown.Digest); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"mine": "before the call", "mine too": "before the patch", "mine as well": "after all", "a": "(absent)", "b": "(absent)"} {
+		p.holds(name, content)
 	}
 }
 

@@ -201,6 +201,12 @@ func (r *Run) Get(id string) (*Terminal, bool) {
 	return r.find(func(t *Terminal) bool { return t.id == id })
 }
 
+// Any reports whether the run has a terminal, also one whose program has ended.
+func (r *Run) Any() bool {
+	_, ok := r.find(func(*Terminal) bool { return true })
+	return ok
+}
+
 // OpenedBy finds the terminal that a step has opened.
 func (r *Run) OpenedBy(step string) (*Terminal, bool) {
 	return r.find(func(t *Terminal) bool { return t.step == step })
