@@ -151,12 +151,21 @@ func showEntries(w io.Writer, entries []client.PermissionEntry) {
 		switch forbids := e.List == permission.ListDeny || e.List == permission.ListHostDeny; {
 		case e.Reason == "":
 		case forbids:
-			fmt.Fprintf(w, "  the model is told: %s\n", terminal.Line(e.Reason))
+			fmt.Fprintf(w, "  the model is told: %s\n", lines(e.Reason))
 		default:
-			fmt.Fprintf(w, "  reason: %s\n", terminal.Line(e.Reason))
+			fmt.Fprintf(w, "  reason: %s\n", lines(e.Reason))
 		}
 		fmt.Fprintf(w, "  %s, %s\n", terminal.Line(e.ID), terminal.Line(e.At))
 	}
+}
+
+// lines are those of a reason, each harmless and below the other.
+func lines(reason string) string {
+	all := strings.Split(strings.TrimSpace(reason), "\n")
+	for i, line := range all {
+		all[i] = terminal.Line(line)
+	}
+	return strings.Join(all, "\n    ")
 }
 
 // permissionsRevoke is "hecate permissions revoke".
@@ -265,7 +274,11 @@ func (c permissionsAccept) Run(a *app) error {
 		showPermissions(a, p, "")
 		return fmt.Errorf("%s cannot be accepted until it is mended", p.ProjectFile)
 	}
-	fmt.Fprintf(a.out, "%s would grant:\n", terminal.Line(p.ProjectFile))
+	says := "would grant:"
+	if len(p.Waiting) == 0 {
+		says = "grants nothing so far; once it is accepted, answers can be remembered in it"
+	}
+	fmt.Fprintf(a.out, "%s %s\n", terminal.Line(p.ProjectFile), says)
 	showEntries(a.out, p.Waiting)
 	fmt.Fprintf(a.out, "digest %s\n", terminal.Line(p.ProjectDigest))
 	if c.Yes == "" {

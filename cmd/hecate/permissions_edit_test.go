@@ -108,6 +108,21 @@ func TestPermissionsWithoutAServer(t *testing.T) {
 	hecatePermissions(t, home, "", exitUsage, "list", "--dir", filepath.Join(dir, "none"))
 }
 
+// A file that only forbids can be accepted as well, so that answers can be remembered in it.
+func TestAcceptWhatGrantsNothing(t *testing.T) {
+	dir, home := grantProject(t)
+	if err := os.WriteFile(filepath.Join(dir, permission.ProjectFile), []byte("[permissions]\ndeny = [{ pattern = \"shell\", reason = \"\"\"\nUse exec,\nnot shell.\"\"\" }]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, _ := hecatePermissions(t, home, "", 0, "list", "--dir", dir)
+	check(t, out, []string{"the model is told: Use exec,\n    not shell.\n"})
+	out, _ = hecatePermissions(t, home, "y\n", 0, "accept", "--dir", dir)
+	check(t, out, []string{"grants nothing so far; once it is accepted, answers can be remembered in it\n", "✓ accepted"})
+	if strings.Contains(out, "would grant") {
+		t.Errorf("it shows\n%s", out)
+	}
+}
+
 // What a file says that is shut out is shown, as not in force, beside what is wrong with
 // it. Only what is forbidden has a reason that the model is told.
 func TestPermissionsOfABrokenFile(t *testing.T) {
