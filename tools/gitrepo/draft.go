@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -45,8 +46,16 @@ func (d *Draft) Base() string { return d.v.head }
 
 // CheckBranch returns an error if no new branch can have the name.
 func (d *Draft) CheckBranch(ctx context.Context, name string) error {
-	if _, err := d.v.run(ctx, call{}, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "@") {
+	if _, err := d.v.run(ctx, call{}, "check-ref-format", "--branch", name); err != nil || strings.HasPrefix(name, "@") || strings.HasPrefix(name, "refs/") {
 		return fmt.Errorf("%q cannot be the name of a branch", name)
+	}
+	if below, err := os.ReadDir(filepath.Join(d.v.common, "refs", "heads", filepath.FromSlash(name))); err == nil && len(below) > 0 {
+		return fmt.Errorf("%w: %s/%s, which leaves no room for %[2]s", ErrBranchExists, name, below[0].Name())
+	}
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if info, err := os.Stat(filepath.Join(d.v.common, "refs", "heads", filepath.FromSlash(dir))); err == nil && !info.IsDir() {
+			return fmt.Errorf("%w: %s, which leaves no room for %s", ErrBranchExists, dir, name)
+		}
 	}
 	if at, err := d.v.lookUp("refs/heads/" + name); err != nil || at != "" {
 		return errors.Join(err, fmt.Errorf("%w: %s", ErrBranchExists, name))

@@ -71,7 +71,12 @@ git config core.autocrlf true`)
 	if _, err := d.Commit(t.Context(), draftDir, paths, "hecate/x", "again"); err == nil {
 		t.Error("the branch was moved")
 	}
-	for _, bad := range []string{"", "-x", "a..b", "@{-1}", "a b", "x.lock", "/x"} {
+	for _, taken := range []string{"hecate", "hecate/x/y"} {
+		if err := d.CheckBranch(t.Context(), taken); !errors.Is(err, gitrepo.ErrBranchExists) {
+			t.Errorf("%s beside hecate/x: %v", taken, err)
+		}
+	}
+	for _, bad := range []string{"refs/heads/x", "", "-x", "a..b", "@{-1}", "a b", "x.lock", "/x"} {
 		if d.CheckBranch(t.Context(), bad) == nil {
 			t.Errorf("%q can be a branch", bad)
 		}
