@@ -108,6 +108,8 @@ func (l *Log) describe(e client.Event) string {
 		text, known = l.describeRun(e)
 	case "permission", "repetition":
 		text, known = describePermission(e)
+	case "workspace":
+		text, known = describeWorkspace(e)
 	}
 	if !known {
 		var compact bytes.Buffer
