@@ -2,6 +2,7 @@ package dialog
 
 import (
 	"slices"
+	"strings"
 	"unicode"
 
 	tea "charm.land/bubbletea/v2"
@@ -22,10 +23,13 @@ func newEditor(text string) editor {
 
 func (e *editor) String() string { return string(e.text) }
 
-// insert adds what was typed or pasted. Line breaks and other controls have no place in
-// one line.
+// blanks stand for what divides words and has no place in one line.
+var blanks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ")
+
+// insert adds what was typed or pasted. Line breaks become blanks; other controls have no
+// place in one line.
 func (e *editor) insert(s string) {
-	r := slices.DeleteFunc([]rune(s), unicode.IsControl)
+	r := slices.DeleteFunc([]rune(blanks.Replace(s)), unicode.IsControl)
 	e.text = slices.Insert(e.text, e.at, r...)
 	e.at += len(r)
 }

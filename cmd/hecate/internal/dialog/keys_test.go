@@ -96,11 +96,11 @@ func TestPaste(t *testing.T) {
 	m.Update(tea.PasteMsg{Content: "y"})
 	press(m, "N")
 	m.Update(tea.PasteMsg{Content: "two\nlines\x1b[2J\u202e"})
-	if s := screen(m); !strings.Contains(s, `reason: twolines[2J\u202e`) {
+	if s := screen(m); !strings.Contains(s, `reason: two lines[2J\u202e`) {
 		t.Errorf("shown:\n%s", s)
 	}
 	press(m, "enter")
-	if got := m.Result().Answers; len(got) != 1 || got[0].Note != "twolines[2J\u202e" {
+	if got := m.Result().Answers; len(got) != 1 || got[0].Note != "two lines[2J\u202e" {
 		t.Errorf("answers %+v", got)
 	}
 }
