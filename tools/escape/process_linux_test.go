@@ -75,6 +75,16 @@ func TestForkBombs(t *testing.T) {
 	})
 }
 
+// Commands find limits that hold them if their user is not root, and leave no core dumps.
+func TestLimits(t *testing.T) {
+	both(t, func(t *testing.T, s *scene) {
+		r := s.call("shell_exec", args{"command": "ulimit -c; ulimit -Hc; [ $(bash -c 'ulimit -u') -le 16384 ] && echo bounded"})
+		if !strings.Contains(r.Text, "0\n0\nbounded") {
+			t.Errorf("got %s", r.Text)
+		}
+	})
+}
+
 // Output without end, on both streams and after the end.
 func TestFloods(t *testing.T) {
 	for name, script := range map[string]string{

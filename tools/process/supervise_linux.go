@@ -88,6 +88,7 @@ func supervise(path string, argv []string) int {
 	case f.over():
 		return report("late %d", 0)
 	}
+	limit()
 	// The session is the supervisor's own, so that the server knows its number.
 	attr := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if os.Args[0] == ttySupervisorName {
