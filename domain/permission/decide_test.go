@@ -310,6 +310,7 @@ func TestEdited(t *testing.T) {
 		{run("cargo", "test"), "exec(cargo)", "", "arguments are missing"},
 		{run("cargo", "test"), "cargo", "", "no tool"},
 		{permission.Call{Tool: "shell_exec", Facts: permission.Facts{Principal: "ls"}}, "shell(ls -l)", "shell(ls -l)", "exactly this command, character for character, in the workspace itself" + permission.NotThisCall},
+		{permission.Call{Tool: "shell_exec", Facts: permission.Facts{Principal: "ls"}}, "shell", "", "any command"},
 		{fetch("https://a.example/"), "A.example.", "a.example", ""},
 		{fetch("https://a.example/"), "b.example", "b.example", "exactly b.example (not subdomains, not other ports), by web_fetch only" + permission.NotThisCall},
 		{fetch("https://a.example/"), "*.example", "", "wildcards"},

@@ -105,7 +105,11 @@ func Edited(c Call, text string) (Offer, error) {
 		err = fmt.Errorf("it is about %s, not about %s", x.Tool(), name)
 	}
 	here := x.Covers(c.Tool, c.Facts)
-	if err == nil && !here && !pattern.Exact(c.Tool) {
+	switch exact := pattern.Exact(c.Tool); {
+	case err != nil:
+	case exact && x.String() == x.Tool():
+		err = fmt.Errorf("%s is any command; an answer is for one, character for character: %[1]s(…)", x)
+	case !exact && !here:
 		err = fmt.Errorf("%s does not cover this call", x)
 	}
 	if err != nil {
