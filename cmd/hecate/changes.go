@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"hecate/cmd/hecate/internal/client"
@@ -19,8 +21,7 @@ type changedFile struct {
 
 // changeSet is what a run has changed in its workspace, as its snapshots say.
 type changeSet struct {
-	paths   []string // in the order in which they changed first
-	kinds   map[string][2]string
+	kinds   map[string][2]string // by path: the first and the last change
 	unnamed bool   // there were more files than an event names
 	problem string // why not all of it is known
 }
@@ -46,17 +47,16 @@ func (s *changeSet) add(e client.Event) {
 	for _, f := range c.Files {
 		was, seen := s.kinds[f.Path]
 		if !seen {
-			s.paths = append(s.paths, f.Path)
 			was[0] = f.Kind
 		}
 		s.kinds[f.Path] = [2]string{was[0], f.Kind}
 	}
 }
 
-// files lists what is different in the end.
+// files lists what is different in the end, by path.
 func (s *changeSet) files() []changedFile {
 	out := []changedFile{}
-	for _, path := range s.paths {
+	for _, path := range slices.Sorted(maps.Keys(s.kinds)) {
 		first, last := s.kinds[path][0], s.kinds[path][1]
 		switch {
 		case first == "add" && last == "delete":

@@ -17,7 +17,7 @@ func TestChangeSet(t *testing.T) {
 	} {
 		s.add(client.Event{Data: json.RawMessage(data)})
 	}
-	want := []changedFile{{"new", "A"}, {"old", "M"}, {"gone", "D"}, {"back", "M"}}
+	want := []changedFile{{"back", "M"}, {"gone", "D"}, {"new", "A"}, {"old", "M"}}
 	if got := s.files(); !slices.Equal(got, want) || s.unnamed {
 		t.Errorf("got %v, want %v", got, want)
 	}

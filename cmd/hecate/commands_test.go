@@ -96,7 +96,7 @@ func TestApproveAndReject(t *testing.T) {
 		})
 	}
 	t.Run("what cannot be", func(t *testing.T) {
-		for _, args := range [][]string{{"--call", "c9"}, {"--session", "--pattern", "shell(make)"}, {"--session", "--pattern", "shell(go *"}} {
+		for _, args := range [][]string{{"--call", "c9"}, {"--session", "--pattern", "shell"}, {"--session", "--pattern", "shell(go *"}} {
 			s := waiting(t)
 			a, _, errs := testApp(t)
 			if code := a.run(append([]string{"approve", "approval_1", "--server", s.URL}, args...)); code != exitUsage || errs.Len() == 0 || strings.Contains(s.requests(), "resolve") {

@@ -121,7 +121,7 @@ func TestWorkOnAGoModule(t *testing.T) {
 			says("Total now counts; the tests pass."),
 		)
 		want{"status": "completed", "answer": "Total now counts; the tests pass.", "exit_code": 0, "model_call_count": 6}.check(t, "result", w.result)
-		equal(t, "changed files", shape(w.result.list("files"), "status", "path"), "M/CHANGES.md M/total.go ??/line.go")
+		equal(t, "changed files", shape(w.result.list("files"), "status", "path"), "M/CHANGES.md A/line.go M/total.go")
 		texts := w.request(t, 5).answered(t, "c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9")
 		contains(t, "what was there", texts[0]+texts[1]+texts[2], "shop_test.go", "total.go:4:func Total", "sum += i.Cents")
 		contains(t, "the test before", texts[3], "status=failed", "exit status 1", "got 800")
@@ -174,7 +174,7 @@ func TestWorkOnANodePackage(t *testing.T) {
 		if strings.Contains(texts[0], "node_modules") {
 			t.Errorf("glob shows what was installed: %s", texts[0])
 		}
-		equal(t, "changed files", shape(w.result.list("files"), "status", "path"), "M/package.json M/src/greet.js ??/README.md")
+		equal(t, "changed files", shape(w.result.list("files"), "status", "path"), "A/README.md M/package.json M/src/greet.js")
 		w.files(t, map[string]string{
 			"src/greet.js": "export function greet(name) {\n  return `Hello, ${name}!`;\n}\n", "package.json": strings.Replace(manifest, "1.0.0", "1.1.0", 1), "README.md": "# greet\n\nGreets.\n",
 		})
