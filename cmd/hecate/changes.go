@@ -22,8 +22,8 @@ type changedFile struct {
 // changeSet is what a run has changed in its workspace, as its snapshots say.
 type changeSet struct {
 	kinds   map[string][2]string // by path: the first and the last change
-	unnamed bool   // there were more files than an event names
-	problem string // why not all of it is known
+	unnamed bool                 // there were more files than an event names
+	problem string               // why not all of it is known
 }
 
 // add takes an event in that says what has changed.
