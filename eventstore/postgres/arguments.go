@@ -79,9 +79,10 @@ func knownVersions(streams []string, requests []*groupcommit.Request, seen *vers
 	}
 	first := make([]bool, len(streams)) // whether the stream was met
 	for _, r := range requests {
+		refused := outdated(r, seen)
 		for _, s := range r.Batch.Streams {
 			i, _ := slices.BinarySearch(streams, s.Stream)
-			if len(s.Events) == 0 {
+			if len(s.Events) == 0 || refused {
 				first[i], known[i] = true, nil
 			}
 			if first[i] {
@@ -98,6 +99,16 @@ func knownVersions(streams []string, requests []*groupcommit.Request, seen *vers
 		}
 	}
 	return known
+}
+
+// outdated reports whether a request starts from another version of a stream than the one
+// seen. It will be refused, and is to be told of the first stream that keeps it back: so all of
+// them are looked up.
+func outdated(r *groupcommit.Request, seen *versions.Cache) bool {
+	return slices.ContainsFunc(r.Batch.Streams, func(s eventstore.StreamAppend) bool {
+		version, ok := seen.Get(s.Stream)
+		return ok && s.Expected != version && s.Expected != eventstore.AnyVersion
+	})
 }
 
 // addEvent adds the record of r with the given index, the nth of the last part.
