@@ -249,9 +249,9 @@ func TestYesThenKill(t *testing.T) {
 	s, dir := serve(t, "HECATE_TASK_APPROVAL_POLICIES=UNSET"), t.TempDir()
 	m := filepath.Join(dir, "m")
 	write(t, m, "")
-	r, c := s.agentRun(t, []reply{
-		asks(shell("c1", "echo 1 >> m"), shell("c2", "echo 2 >> m")), asks(shell("c3", "echo 3 >> m")), says("done"),
-	}, in(dir))
+	c := s.model.script(asks(shell("c1", "echo 1 >> m"), shell("c2", "echo 2 >> m")), asks(shell("c3", "echo 3 >> m")), says("done"))
+	c.byTurn = true // a model call that the crash cuts off is made again
+	r := s.begin(t, agent(c, in(dir)))
 	id := r.parked(t).str("id")
 	r.sayTo(t, id, fields(yes, args{"calls": []args{{"tool_call_id": "c1", "decision": "deny", "note": "no"}}})).ok(t)
 	s.crash(t)
@@ -261,8 +261,7 @@ func TestYesThenKill(t *testing.T) {
 	r.say(t, remembering("c3", "session")).ok(t)
 	s.crash(t)
 	r.becomes(t, "completed")
-	equal(t, "requests", c.count(), 3)
-	texts := c.request(t, 2).answered(t, "c1", "c2", "c3")
+	texts := c.request(t, c.count()-1).answered(t, "c1", "c2", "c3")
 	contains(t, "c1", texts[0], "denied by the user", "no")
 	want := ""
 	for i, line := range []string{"2\n", "3\n"} {

@@ -34,6 +34,7 @@ type fakeModel struct {
 
 // conversation is the script of one task and what the model was asked for it.
 type conversation struct {
+	byTurn  bool // the answer depends on how many there were before, so that a call that is made again gets the same
 	mark    string
 	replies []reply
 	// each makes reply n (from 0) if it is set.
@@ -101,6 +102,14 @@ func (c *conversation) next(body []byte) reply {
 	n := len(c.requests)
 	c.requests = append(c.requests, modelRequest{d, string(body)})
 	c.mu.Unlock()
+	if c.byTurn {
+		n = 0
+		for _, m := range d.list("messages") {
+			if m.str("role") == "assistant" {
+				n++
+			}
+		}
+	}
 	switch {
 	case hasBrokenArguments(d):
 		return refusal("the arguments of a tool call are no JSON")

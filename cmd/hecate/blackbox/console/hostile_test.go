@@ -35,8 +35,7 @@ func TestHostileText(t *testing.T) {
 		}
 	}
 	clean()
-	p.press("a")
-	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
+	p.pressUntil("a", `document.querySelector('.run-state')?.innerText.includes('completed')`)
 	p.press("2")
 	p.sees("retry from here")
 	clean()

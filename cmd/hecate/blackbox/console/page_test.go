@@ -182,6 +182,22 @@ func (p *page) fill(name, text string) {
 	p.must(chromedp.Do(p.ctx, chromedp.Focus(selector), chromedp.SendKeys(selector, text)))
 }
 
+// pressUntil presses a key until the page says that it counted: while a page is drawn anew
+// a key goes nowhere, as it would for a person, who presses it again.
+func (p *page) pressUntil(key, js string) {
+	p.t.Helper()
+	for range 40 {
+		p.press(key)
+		for range 5 {
+			if value[bool](p, "!!("+js+")") {
+				return
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+	}
+	p.until(js)
+}
+
 // press presses keys, one after another. A page that takes a key for itself keeps it out
 // of the field that it then goes to.
 func (p *page) press(keys string) {
