@@ -140,13 +140,13 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 
 // until polls for what another process does.
 func until(ts *testscript.TestScript, what string, done func() bool) {
-	for range 1000 {
+	for range 6000 {
 		if done() {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	ts.Fatalf("not within 10 s: %s", what)
+	ts.Fatalf("not within a minute: %s", what)
 }
 
 // waitFile FILE [TEXT] waits until the file is there, and holds the text.

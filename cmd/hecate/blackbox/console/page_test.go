@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long something may take until it is seen.
-const patience = 15 * time.Second
+const patience = 60 * time.Second
 
 // page is a tab of the browser.
 type page struct {
@@ -53,7 +53,7 @@ func (s *server) tab(parent context.Context, t *testing.T, path string, allowed 
 	t.Helper()
 	ctx, stop := chromedp.NewContext(parent, options...)
 	t.Cleanup(stop)
-	ctx, stopTime := context.WithTimeout(ctx, 60*time.Second)
+	ctx, stopTime := context.WithTimeout(ctx, 5*time.Minute)
 	t.Cleanup(stopTime)
 	p := &page{t: t, ctx: ctx, base: "http://" + s.addr}
 	p.listen(allowed)

@@ -109,7 +109,7 @@ func (s *server) start() error {
 	cmd, exited := s.cmd, make(chan struct{})
 	s.exited = exited
 	go func() { _ = cmd.Wait(); close(exited) }() // how it ends is seen in what it answers
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if r, err := http.Get("http://" + s.addr + "/healthz"); err == nil {
 			_ = r.Body.Close() // only the status counts
 			if r.StatusCode == http.StatusOK {
