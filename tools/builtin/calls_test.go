@@ -59,7 +59,7 @@ func (s scene) play(t *testing.T, x tools.Tool) string {
 	if s.set != nil {
 		words = s.set(t, w)
 	}
-	asWritten, asShown := []string{}, []string{w.Dir, "/work/space"}
+	asWritten, asShown := []string{}, []string{w.Dir, "/home/me/project"}
 	for shown, real := range words {
 		asWritten, asShown = append(asWritten, shown, real), append(asShown, real, shown)
 	}

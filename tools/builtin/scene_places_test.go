@@ -168,7 +168,7 @@ func permissionFiles(_ *testing.T, w *tooltest.Workspace) map[string]string {
 		case c.Layer == permission.Layer("user"):
 			return "/home/you/.config/hecate/config.toml", nil
 		}
-		return "/work/space/.hecate/config.toml", nil
+		return "/home/me/project/.hecate/config.toml", nil
 	}
 	return nil
 }
