@@ -13,7 +13,7 @@ import (
 
 // lease is how long a node of these tests holds what it has without a sign of life:
 // short for those who wait for its end, long enough for a busy machine.
-const lease = "HECATE_TASK_QUEUE_LEASE_SECONDS=2"
+const lease = "HECATE_TASK_QUEUE_LEASE_SECONDS=4"
 
 // nodes starts servers over one PostgreSQL database, each with a data directory of its
 // own, that share a model and a directory for workspaces. They end with the test.

@@ -48,7 +48,7 @@ func checkTakenOver(t *testing.T, r run, from *server) {
 	gap := only(t, r, "gap.run_disconnected")
 	want{
 		"reason": "worker_lease_expired", "action": "requeued", "prior_status": "running", "recovered_status": "queued",
-		"recovery_strategy": "periodic_requeue", "stale_threshold_ms": 2000,
+		"recovery_strategy": "periodic_requeue", "stale_threshold_ms": 4000,
 	}.check(t, "gap", gap)
 	claims := objects(ofType(r.events(t), "run.claimed"))
 	if len(claims) != 2 || claims[0].num("epoch") >= claims[1].num("epoch") || claims[0].str("node_id") == claims[1].str("node_id") {
