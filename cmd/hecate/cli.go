@@ -62,6 +62,7 @@ type commandLine struct {
 	Tasks       tasksCommand       `cmd:"" group:"look" help:"List tasks, or show one."`
 	Log         logCommand         `cmd:"" group:"look" help:"Print the history of a run."`
 	Calls       callsCommand       `cmd:"" group:"look" help:"List the tool calls of a run, and what came of them."`
+	Audit       auditCommand       `cmd:"" group:"look" help:"Search the history of all runs, and say who allowed what."`
 	Usage       usageCommand       `cmd:"" group:"look" help:"Sum up what model calls cost, or list them."`
 	Providers   providersCommand   `cmd:"" group:"look" help:"Show how the model providers stand."`
 	Provider    providerCommand    `cmd:"" group:"look" help:"Check a model provider."`
