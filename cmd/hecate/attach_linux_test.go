@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/domain/run"
@@ -45,16 +44,10 @@ func served(t *testing.T) (environ []string, server *client.Client, r client.Run
 		_ = c.Wait()
 	})
 	ctx, a := context.Background(), &app{environ: environ}
-	for range 1000 {
-		if found, err := (serverFlags{}).find(ctx, a); err == nil && found != nil {
-			server = found
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	if server == nil {
-		t.Fatal("the server does not come up")
-	}
+	server = waitFor(t, "the server", func() (*client.Client, bool) {
+		found, err := (serverFlags{}).find(ctx, a)
+		return found, err == nil && found != nil
+	})
 	task, _, err := server.CreateTask(ctx, client.NewTask{Prompt: "gated: make a file", ExecutionKind: "agent_loop", WorkspaceMode: "ephemeral", WorkingDirectory: project, Posture: "levels"})
 	if err != nil {
 		t.Fatal(err)

@@ -131,7 +131,11 @@ func TestCompletionOfIDs(t *testing.T) {
 	for words, want := range map[string]string{
 		"hecate attach run_": r.ID, "hecate tasks task_": r.TaskID, "hecate approve app": approval, "hecate permissions list --task task": r.TaskID,
 	} {
-		if got := strings.Join(shells[0].of(t, environ, dir, words), " "); got != want {
+		got := waitFor(t, words, func() (string, bool) { // a server that is slow to answer is not waited for
+			offered := strings.Join(shells[0].of(t, environ, dir, words), " ")
+			return offered, offered != ""
+		})
+		if got != want {
 			t.Errorf("%s: %s, want %s", words, got, want)
 		}
 	}

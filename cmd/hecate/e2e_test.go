@@ -138,15 +138,17 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
+// patience is how long something may take that takes a moment on an idle machine.
+const patience = 2 * time.Minute
+
 // until polls for what another process does.
 func until(ts *testscript.TestScript, what string, done func() bool) {
-	for range 6000 {
+	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if done() {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
-	ts.Fatalf("not within a minute: %s", what)
+	ts.Fatalf("not within %v: %s", patience, what)
 }
 
 // waitFile FILE [TEXT] waits until the file is there, and holds the text.

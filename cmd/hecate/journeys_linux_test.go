@@ -34,6 +34,12 @@ func (x tmux) shows(text, project string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
+// captured asserts that a terminal comes to show a text, with what the capture has around it.
+func (x tmux) captured(name, text, project string) {
+	x.t.Helper()
+	compareCapture(x.t, name, func() string { return x.shows(text, project) })
+}
+
 var (
 	restOfID   = regexp.MustCompile(`^(workspaces/task_)?[0-9a-f]{4,}(/run_[0-9a-f]*)?\b`) // where a line was broken within it
 	answerer   = regexp.MustCompile(`approved by ` + regexp.QuoteMeta(firstOperator()) + `$`)
@@ -47,27 +53,26 @@ var (
 func TestJourneyTyping(t *testing.T) {
 	t.Parallel()
 	environ, project := journeyEnviron(t)
-	x := inTmuxOf(t, 80, environ, `trap : INT; "$HECATE" run --dir `+project+` "types: a lot"; echo "exit code $?"; exec sleep 60`)
-	compareCapture(t, "typing-80", x.shows("it sto", project))
+	x := inTmuxOf(t, 80, environ, `trap : INT; "$HECATE" run --dir `+project+` "types: a lot"; echo "exit code $?"; exec sleep 600`)
+	x.captured("typing-80", "it sto", project)
 	for _, c := range []struct{ columns, whole string }{
 		{"40", "  aVeryLongWordThatFitsOnNoLineOfANarro\n"}, {"200", "aVeryLongWordThatFitsOnNoLineOfANarrowTerminalAndIsBrokenWhereverThatIsNecessary\n"},
 	} {
 		x.do("resize-window", "-x", c.columns, "-y", "30")
-		compareCapture(t, "typing-"+c.columns, x.shows(c.whole, project))
+		x.captured("typing-"+c.columns, c.whole, project)
 	}
 	x.do("send-keys", "C-c")
-	ended := x.shows("exit code 130", project)
-	compareCapture(t, "typing-ended", ended)
+	x.captured("typing-ended", "exit code 130", project)
 }
 
 // From the command to the changed directory: run, yes, take.
 func TestJourneyRunAndTake(t *testing.T) {
 	t.Parallel()
 	environ, project := journeyEnviron(t)
-	x := inTmuxOf(t, 80, environ, `cd `+project+`; "$HECATE" run "gated: make a file"; "$HECATE" take; echo "exit code $?"; exec sleep 60`)
+	x := inTmuxOf(t, 80, environ, `cd `+project+`; "$HECATE" run "gated: make a file"; "$HECATE" take; echo "exit code $?"; exec sleep 600`)
 	x.screen("approve?")
 	x.do("send-keys", "y")
-	compareCapture(t, "journey-take", x.shows("take this? y or n:", project))
+	x.captured("journey-take", "take this? y or n:", project)
 	x.do("send-keys", "y", "Enter")
 	x.screen("exit code 0")
 	if raw, err := os.ReadFile(filepath.Join(project, "made.txt")); string(raw) != "by the agent\n" {
@@ -81,13 +86,14 @@ func TestJourneyAttach(t *testing.T) {
 	environ, project := journeyEnviron(t)
 	first := inTmuxOf(t, 80, environ, `exec "$HECATE" run --keep --dir `+project+` "gated: make a file"`)
 	first.screen("approve?")
-	second := inTmuxOf(t, 40, environ, `"$HECATE" attach; echo "exit code $?"; exec sleep 60`)
-	compareCapture(t, "journey-attach-asks", second.shows("approve?", project))
+	second := inTmuxOf(t, 40, environ, `"$HECATE" attach; echo "exit code $?"; exec sleep 600`)
+	second.captured("journey-attach-asks", "approve?", project)
 	second.do("send-keys", "y")
-	compareCapture(t, "journey-attach-second", second.shows("exit code 0", project))
-	answered, _, _ := strings.Cut(first.shows("until Ctrl-C", project), "the server stays at")
-	answered = regexp.MustCompile(`(?m)^… waiting for a worker: .*\n`).ReplaceAllString(answered, "") // said where the machine is slow
-	compareCapture(t, "journey-attach-first", answered)
+	second.captured("journey-attach-second", "exit code 0", project)
+	compareCapture(t, "journey-attach-first", func() string {
+		answered, _, _ := strings.Cut(first.shows("until Ctrl-C", project), "the server stays at")
+		return regexp.MustCompile(`(?m)^… waiting for a worker: .*\n`).ReplaceAllString(answered, "") // said where the machine is slow
+	})
 }
 
 // However a command ends, the terminal is as it was before.
@@ -107,7 +113,6 @@ func TestTerminalRestored(t *testing.T) {
 			t.Parallel()
 			environ, project := terminalEnviron(t)
 			s := onPTY(t, environ, "run", "--dir", project, c.prompt)
-			before := s.settings(t)
 			s.waitFor(t, c.at)
 			if c.end == nil {
 				s.typeIn(t, "\x03")
@@ -117,8 +122,8 @@ func TestTerminalRestored(t *testing.T) {
 			if code := s.exitCode(); code != exitInterrupted {
 				t.Errorf("exit code %d:\n%s", code, s.output())
 			}
-			if after := s.settings(t); after != before {
-				t.Errorf("settings before %+v, and after %+v", before, after)
+			if after := s.settings(t); after != s.began {
+				t.Errorf("settings before %+v, and after %+v", s.began, after)
 			}
 			if left := leftOn(s.output()); len(left) > 0 {
 				t.Errorf("modes that are left changed: %v:\n%q", left, s.output())

@@ -150,7 +150,7 @@ func waitFor[T any](t *testing.T, what string, ask func() (T, bool)) (found T) {
 	t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); <-tick.C {
+	for end := time.Now().Add(patience); time.Now().Before(end); <-tick.C {
 		if found, ok := ask(); ok {
 			return found
 		}

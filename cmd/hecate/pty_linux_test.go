@@ -20,6 +20,8 @@ import (
 type terminalSession struct {
 	cmd    *exec.Cmd
 	master *os.File
+	path   string       // of the terminal
+	began  unix.Termios // the settings of the terminal before the command
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when output came
@@ -45,12 +47,14 @@ func onPTY(t *testing.T, environ []string, args ...string) *terminalSession {
 	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 100}); err != nil {
 		t.Fatal(err)
 	}
-	slave, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0)
+	path := fmt.Sprintf("/dev/pts/%d", number)
+	slave, err := os.OpenFile(path, os.O_RDWR|syscall.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer slave.Close()
-	s := &terminalSession{cmd: exec.Command(os.Args[0], args...), master: master, changed: make(chan struct{}), closed: make(chan struct{})}
+	s := &terminalSession{cmd: exec.Command(os.Args[0], args...), master: master, path: path, changed: make(chan struct{}), closed: make(chan struct{})}
+	s.began = s.settings(t)
 	s.cmd.Env = append(environ, asHecate+"=1")
 	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = slave, slave, slave
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -93,7 +97,7 @@ func (s *terminalSession) read() {
 // or takes too long.
 func (s *terminalSession) waitFor(t *testing.T, text string) {
 	t.Helper()
-	limit := time.NewTimer(sessionMax)
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
 		s.mu.Lock()
@@ -119,6 +123,20 @@ func (s *terminalSession) typeIn(t *testing.T, text string) {
 	}
 }
 
+// taken returns once the command has read all that was typed.
+func (s *terminalSession) taken(t *testing.T) {
+	t.Helper()
+	slave, err := os.OpenFile(s.path, os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	waitFor(t, "the end of what was typed", func() (bool, bool) {
+		left, err := unix.IoctlGetInt(int(slave.Fd()), unix.TIOCINQ)
+		return true, err == nil && left == 0
+	})
+}
+
 // resize gives the terminal another size.
 func (s *terminalSession) resize(t *testing.T, columns, rows uint16) {
 	t.Helper()
@@ -127,12 +145,10 @@ func (s *terminalSession) resize(t *testing.T, columns, rows uint16) {
 	}
 }
 
-// sessionMax is how long a command may take to end; then it is killed, with -1 as its code.
-const sessionMax = 30 * time.Second
-
-// exitCode waits for the end of the command and of its output.
+// exitCode waits for the end of the command and of its output. A command that does not end
+// is killed, with -1 as its code.
 func (s *terminalSession) exitCode() int {
-	limit := time.AfterFunc(sessionMax, func() { _ = s.cmd.Process.Kill() })
+	limit := time.AfterFunc(patience, func() { _ = s.cmd.Process.Kill() })
 	defer limit.Stop()
 	_ = s.cmd.Wait() // the code says more than the error
 	<-s.closed

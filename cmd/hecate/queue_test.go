@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"log/slog"
 	"strings"
@@ -25,7 +26,11 @@ func realServer(t *testing.T, settings ...string) *client.Client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := n.Close(t.Context()); err != nil && t.Context().Err() == nil {
+		// The test's own context has ended. What the node still writes has to be done before
+		// its directories are removed.
+		ctx, stop := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+		defer stop()
+		if err := n.Close(ctx); err != nil {
 			t.Error(err)
 		}
 	})

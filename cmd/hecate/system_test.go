@@ -83,13 +83,14 @@ func TestStop(t *testing.T) {
 }
 
 func TestStopThatDoesNotWork(t *testing.T) {
+	t.Parallel()
 	s := newContractServer(t, nil)
 	s.answers = obj{"/system/shutdown": obj{}}
 	a, _, errs := testApp(t)
-	if code := a.run([]string{"stop", "--server", s.URL, "--wait", "200ms"}); code != exitFailed {
+	if code := a.run([]string{"stop", "--server", s.URL, "--wait", "3s"}); code != exitFailed {
 		t.Errorf("exit code %d", code)
 	}
-	check(t, errs.String(), []string{"has not ended within 200ms", "hecate system stats"})
+	check(t, errs.String(), []string{"has not ended within 3s", "hecate system stats"})
 
 	s.forbid = http.StatusForbidden
 	a, _, errs = testApp(t)

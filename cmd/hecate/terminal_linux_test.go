@@ -174,6 +174,7 @@ func TestTerminalResize(t *testing.T) {
 	s.resize(t, 30, 8)
 	s.waitFor(t, "Needs 40×10")
 	s.typeIn(t, "y")
+	s.taken(t)
 	s.resize(t, 60, 12)
 	s.waitFor(t, "\x1b[1mN reason\x1b[m\r\n\n"+asksNow)
 	s.typeIn(t, "n")

@@ -73,7 +73,7 @@ func (x tmux) end() {
 		x.t.Errorf("tmux names no process but %q", out)
 		return
 	}
-	for deadline := time.Now().Add(30 * time.Second); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); syscall.Kill(pid, 0) == nil; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			x.t.Errorf("process %d is still there", pid)
 			return
@@ -95,7 +95,7 @@ func (x tmux) do(args ...string) string {
 // screen waits until the terminal shows a text, and returns all that it shows.
 func (x tmux) screen(text string) string {
 	x.t.Helper()
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		shown := x.do("capture-pane", "-p")
 		if strings.Contains(shown, text) {
 			return shown
@@ -133,16 +133,18 @@ func TestCaptures(t *testing.T) {
 			environ, _ := terminalEnviron(t)
 			project := fixedProject(t)
 			x := inTmux(t, append(environ, c.term), "run", "--dir", project, "twice: say it")
-			shown := x.screen(c.ready)
-			if at := strings.Index(shown, "? approval needed"); at >= 0 {
-				shown = shown[at:] // what stands above is another story
-			}
-			var lines []string
-			for line := range strings.SplitSeq(strings.TrimRight(shown, "\n"), "\n") {
-				line = strings.ReplaceAll(line, project, "/home/you/my-project")
-				lines = append(lines, strings.TrimRight(withoutIDs(line), " "))
-			}
-			compareCapture(t, "prompt-"+name, strings.Join(lines, "\n")+"\n")
+			compareCapture(t, "prompt-"+name, func() string {
+				shown := x.screen(c.ready)
+				if at := strings.Index(shown, "? approval needed"); at >= 0 {
+					shown = shown[at:] // what stands above is another story
+				}
+				var lines []string
+				for line := range strings.SplitSeq(strings.TrimRight(shown, "\n"), "\n") {
+					line = strings.ReplaceAll(line, project, "/home/you/my-project")
+					lines = append(lines, strings.TrimRight(withoutIDs(line), " "))
+				}
+				return strings.Join(lines, "\n") + "\n"
+			})
 			x.do("send-keys", "n")
 			if name == "plain" {
 				x.do("send-keys", "Enter")
@@ -151,9 +153,14 @@ func TestCaptures(t *testing.T) {
 	}
 }
 
-func compareCapture(t *testing.T, name, got string) {
+// paintMax is how long a screen may be incomplete that shows what a test has waited for.
+const paintMax = 30 * time.Second
+
+// compareCapture asserts that what is shown comes to be the capture of that name: a screen is
+// painted piece by piece.
+func compareCapture(t *testing.T, name string, shown func() string) {
 	t.Helper()
-	file := filepath.Join("testdata", "captures", name+".txt")
+	file, got := filepath.Join("testdata", "captures", name+".txt"), shown()
 	if *updateCaptures {
 		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
 			t.Fatal(err)
@@ -165,6 +172,9 @@ func compareCapture(t *testing.T, name, got string) {
 	want, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for end := time.Now().Add(paintMax); got != string(want) && time.Now().Before(end); got = shown() {
+		time.Sleep(20 * time.Millisecond)
 	}
 	if string(want) != got {
 		t.Errorf("the terminal shows\n%s\nwant\n%s", got, want)
