@@ -27,7 +27,7 @@ import (
 
 const (
 	readersMaxDefault = 8
-	writersMax        = 3 // appender, follower, notifier
+	writersMax        = 4 // appender, follower, notifier, sealer
 	leasersMax        = 3 // what begins and ends claims takes turns anyway
 	renewersMax       = 1
 	connectMax        = 10 * time.Second
@@ -60,7 +60,7 @@ var planSettings = map[string]string{
 type Options struct {
 	URL         string // postgres://user@host:port/database?sslmode=…
 	TablePrefix string // what table names begin with; "hecate" if empty
-	ReadersMax  int    // connections for reading; 8 if zero. Appending, listening and leases take up to 8 more
+	ReadersMax  int    // connections for reading; 8 if zero. Appending, listening and leases take up to 9 more
 }
 
 // Store is a log in PostgreSQL. It implements eventstore.Store and eventstore.StoredReader.

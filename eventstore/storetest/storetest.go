@@ -83,6 +83,7 @@ func Run(t *testing.T, newLog func(t *testing.T) Log) {
 		"overlapping locks":                  testLockRace,
 		"locks among leases":                 testLocksAmongLeases,
 		"any order of lease operations":      testLeaseModel,
+		"the tree":                           testTree,
 	}
 	for name, test := range always {
 		t.Run(name, func(t *testing.T) { test(t, newLog(t)) })
