@@ -42,6 +42,14 @@ type Meta struct {
 	CommandID string // makes a repeated command harmless; may be empty
 	RequestID string
 	Trace     string // W3C traceparent, may be empty
+
+	causedBy int64 // position of the newest event that was decided on, 0 if there was none
+}
+
+// dueTo is m of a decision about a stream as it was at a position.
+func (m Meta) dueTo(position int64) Meta {
+	m.causedBy = position
+	return m
 }
 
 // TaskStream, RunStream and ExternalStream name the streams of a task, of a run and
@@ -178,7 +186,7 @@ func (x *Executor) now(expected int64, payloads ...event.Payload) []event.Event 
 
 // append makes the parts durable in one atomic batch.
 func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstore.Appended, error) {
-	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, Trace: m.Trace}
+	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, CausedBy: m.causedBy, Trace: m.Trace}
 	for _, p := range parts {
 		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work, Epoch: p.epoch}
 		for _, e := range p.events {

@@ -32,7 +32,7 @@ func (x *Executor) Record(ctx context.Context, m Meta, s *run.State, epoch int64
 	if end, ok := ending(events); ok {
 		parts = append(parts, x.closing(s, end))
 	}
-	return x.append(ctx, m, parts...)
+	return x.append(ctx, m.dueTo(s.Position), parts...)
 }
 
 // closing is the task's side of a run's end. Its version does not matter: closing

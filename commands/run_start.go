@@ -10,6 +10,7 @@ import (
 	"hecate/domain/permission"
 	"hecate/domain/run"
 	"hecate/domain/task"
+	"hecate/domain/trace"
 	"hecate/eventstore"
 )
 
@@ -81,6 +82,7 @@ func (x *Executor) open(ctx context.Context, m Meta, taskID string, ahead run.Ah
 			}
 			if o.from != nil { // what is taken over, such as grants, must not have been taken back meanwhile
 				parts = append(parts, part{stream: RunStream(o.from.ID), expected: o.from.Version})
+				m = m.dueTo(o.from.Position)
 			}
 			done, err := x.append(ctx, m, parts...)
 			if err != nil {
@@ -105,7 +107,12 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.
 			created.ModelCallsMax = x.roundsMax()
 		}
 	}
-	created.TraceID, created.RootSpanID = traceIDs(m.Trace)
+	if p, ok := trace.Parse(m.Trace); ok {
+		created.TraceID, created.RootSpanID = p.TraceID, p.SpanID
+		if !p.Sampled() {
+			created.TraceFlags = p.Flags
+		}
+	}
 	var inherits []event.Payload
 	if o.source != nil && o.source.Kind != run.SourceRetry {
 		inherits = takeOver(&created, o)
@@ -201,13 +208,4 @@ func notEnded(s *run.State) error {
 		return nil
 	}
 	return fault.Conflict("invalid_request", "task run is %s; wait for it to end or cancel it", s.Status)
-}
-
-// traceIDs takes the trace and span out of a W3C traceparent.
-func traceIDs(traceparent string) (trace, span string) {
-	f := strings.Split(traceparent, "-")
-	if len(f) < 4 {
-		return "", ""
-	}
-	return f[1], f[2]
 }

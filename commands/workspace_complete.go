@@ -15,7 +15,7 @@ import (
 // it is another worker's.
 func (x *Executor) BeginOperation(ctx context.Context, m Meta, s *operation.State, b operation.Begun) error {
 	events := x.now(s.Version, b)
-	_, err := x.append(ctx, m, part{stream: OperationStream(s.ID), expected: s.Version, epoch: b.Epoch, events: events})
+	_, err := x.append(ctx, m.dueTo(s.Position), part{stream: OperationStream(s.ID), expected: s.Version, epoch: b.Epoch, events: events})
 	if err == nil {
 		s.Apply(events[0])
 	}
@@ -31,7 +31,7 @@ func (x *Executor) CompleteOperation(ctx context.Context, m Meta, s *operation.S
 	}
 	events := x.now(s.Version, c)
 	parts = append(parts, part{stream: OperationStream(s.ID), expected: s.Version, work: eventstore.WorkClose, epoch: epoch, events: events})
-	_, err := x.append(ctx, m, parts...)
+	_, err := x.append(ctx, m.dueTo(s.Position), parts...)
 	if err == nil {
 		s.Apply(events[0])
 	}
