@@ -1286,6 +1286,25 @@ type AcceptPermissionsRequest struct {
 	Dir string `json:"dir"`
 }
 
+// Actor defines model for Actor.
+type Actor struct {
+	// Kind operator, client, worker, schedule or system. Accept kinds that you don't know.
+	//
+	// Examples: operator
+	Kind string `json:"kind"`
+
+	// Name Which one: an operator's name, runtime-token for whoever has that, a node's id; of a client what it said.
+	//
+	// Examples: ada
+	Name *string `json:"name,omitempty"`
+
+	// Org The organisation, where the server knows of several.
+	Org *string `json:"org,omitempty"`
+
+	// Verified true: a token proved it, for the name runtime-token the one that all clients share. false: nothing did. Absent for what the server does by itself.
+	Verified *bool `json:"verified,omitempty"`
+}
+
 // Approval defines model for Approval.
 type Approval struct {
 	// ActionSummary What would be done, one line per call, with details withheld where they are not harmless.
@@ -1781,6 +1800,17 @@ type ErrorDetail struct {
 
 // Event defines model for Event.
 type Event struct {
+	// Actor Who caused it.
+	Actor *Actor `json:"actor,omitempty"`
+
+	// CausedBy Sequence of the newest event that it was decided on; absent if it follows from none.
+	//
+	// Examples: 121
+	CausedBy *int64 `json:"caused_by,omitempty"`
+
+	// CommandId The command that it belongs to, if the client had named its request; all events of one command have the same.
+	CommandId *string `json:"command_id,omitempty"`
+
 	// Data What is known about it, depending on the type. Accept members that you don't know.
 	Data map[string]interface{} `json:"data"`
 
@@ -1788,6 +1818,9 @@ type Event struct {
 	//
 	// Examples: evt_01KAVD4S2W7QF3ZB5M8T9XNC6H
 	EventId string `json:"event_id"`
+
+	// Hash SHA-256 over the record as it stands in the log, in hexadecimal digits.
+	Hash *string `json:"hash,omitempty"`
 
 	// OccurredAt When it was recorded.
 	OccurredAt time.Time `json:"occurred_at"`
@@ -1808,6 +1841,11 @@ type Event struct {
 
 	// TaskId The task of the run.
 	TaskId *string `json:"task_id,omitempty"`
+
+	// TraceId The trace of the request that caused it, 32 hexadecimal digits.
+	//
+	// Examples: 4bf92f3577b34da6a3ce929d0e0e4736
+	TraceId *string `json:"trace_id,omitempty"`
 
 	// Type What happened, such as run.started. Accept types that you don't know.
 	//

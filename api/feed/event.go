@@ -6,6 +6,7 @@
 package feed
 
 import (
+	"encoding/hex"
 	"encoding/json"
 	"reflect"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"hecate/api/request"
 	"hecate/domain/ident"
 	"hecate/eventstore"
 	"hecate/projections"
@@ -34,6 +36,21 @@ type Event struct {
 	OccurredAt    string          `json:"occurred_at" format:"date-time" doc:"When it was recorded."`
 	Type          string          `json:"type" doc:"What happened, such as run.started. Accept types that you don't know." example:"run.started"`
 	Data          json.RawMessage `json:"data" doc:"What is known about it, depending on the type. Accept members that you don't know."`
+
+	Actor     *Actor `json:"actor,omitempty" doc:"Who caused it."`
+	CausedBy  int64  `json:"caused_by,omitempty" doc:"Sequence of the newest event that it was decided on; absent if it follows from none." example:"121"`
+	CommandID string `json:"command_id,omitempty" doc:"The command that it belongs to, if the client had named its request; all events of one command have the same."`
+	TraceID   string `json:"trace_id,omitempty" doc:"The trace of the request that caused it, 32 hexadecimal digits." example:"4bf92f3577b34da6a3ce929d0e0e4736"`
+	Hash      string `json:"hash,omitempty" doc:"SHA-256 over the record as it stands in the log, in hexadecimal digits."`
+}
+
+// Actor is who caused an event.
+type Actor struct {
+	Kind string `json:"kind" doc:"operator, client, worker, schedule or system. Accept kinds that you don't know." example:"operator"`
+	Name string `json:"name,omitempty" doc:"Which one: an operator's name, runtime-token for whoever has that, a node's id; of a client what it said." example:"ada"`
+	Org  string `json:"org,omitempty" doc:"The organisation, where the server knows of several."`
+	// Whoever reaches the API either proves its name or claims it. The server's own parts do neither.
+	Verified *bool `json:"verified,omitempty" doc:"true: a token proved it, for the name runtime-token the one that all clients share. false: nothing did. Absent for what the server does by itself."`
 }
 
 // Item is an event with its bytes, encoded once for all who get it.
@@ -78,6 +95,7 @@ func newItem(r *eventstore.Record, taskID, runID, typ string, data json.RawMessa
 	body, err := marshal(Event{
 		SchemaVersion: SchemaVersion, EventID: ident.PublicEvent(r.ID), TaskID: taskID, RunID: runID,
 		Sequence: r.Position, OccurredAt: formatTime(r.At), Type: typ, Data: data,
+		Actor: actorOf(r.Actor), CausedBy: r.CausedBy, CommandID: r.CommandID, TraceID: request.TraceOf(r.Trace), Hash: hex.EncodeToString(r.Hash[:]),
 	})
 	if err != nil {
 		return nil, err
@@ -92,6 +110,19 @@ func newItem(r *eventstore.Record, taskID, runID, typ string, data json.RawMessa
 	to := len(frame)
 	frame = append(frame, tail...)
 	return &Item{Sequence: r.Position, TaskID: taskID, RunID: runID, Type: typ, record: *r, frame: frame, json: frame[from:to:to]}, nil
+}
+
+// actorOf says who caused a record, nil if the log does not say.
+func actorOf(a eventstore.Actor) *Actor {
+	if a == (eventstore.Actor{}) {
+		return nil
+	}
+	out := &Actor{Kind: a.Kind, Name: a.Name, Org: a.Org}
+	if a.Kind == request.KindOperator || a.Kind == request.KindClient {
+		proved := a.Kind == request.KindOperator
+		out.Verified = &proved
+	}
+	return out
 }
 
 func formatTime(t time.Time) string { return projections.FormatTime(t) }

@@ -85,6 +85,15 @@ func Join(traceparent string, random func() [16]byte) (traceID, spanID string) {
 	return hex.EncodeToString(trace[:]), spanID
 }
 
+// TraceOf is the trace id of a W3C traceparent, "" if it has none.
+func TraceOf(traceparent string) string {
+	id, ok := parentTrace(traceparent)
+	if !ok {
+		return ""
+	}
+	return id
+}
+
 // parentTrace takes the trace id out of a W3C traceparent. Versions after 00 may
 // have more fields; version ff is invalid by the standard.
 func parentTrace(s string) (string, bool) {

@@ -15,6 +15,8 @@ var exampleEvent = map[string]any{
 	"schema_version": "1", "event_id": "evt_01KAVD4S2W7QF3ZB5M8T9XNC6H", "task_id": "task_4f6b1f0c9d2e8a7b3c5d6e7f",
 	"run_id": "run_0a1b2c3d4e5f60718293a4b5", "sequence": 128, "occurred_at": "2026-02-03T09:30:00.000000000Z",
 	"type": "run.started", "data": map[string]any{"kind": "builtin", "model": "gpt-5", "provider": "openai"},
+	"actor": map[string]any{"kind": "worker", "name": "runtime_0123456789abcdef01234567"}, "caused_by": 126,
+	"hash": "93084369e982977d889d7844b6098c009077aa05f78260ff04c04dacd8c24434",
 }
 
 var exampleTask = map[string]any{

@@ -24,6 +24,17 @@ export interface Activity {
   type: string;
 }
 
+export interface Actor {
+  /** operator, client, worker, schedule or system. Accept kinds that you don't know. */
+  kind: string;
+  /** Which one: an operator's name, runtime-token for whoever has that, a node's id; of a client what it said. */
+  name?: string;
+  /** The organisation, where the server knows of several. */
+  org?: string;
+  /** true: a token proved it, for the name runtime-token the one that all clients share. false: nothing did. Absent for what the server does by itself. */
+  verified?: boolean;
+}
+
 export interface Approval {
   /** What would be done, one line per call, with details withheld where they are not harmless. */
   action_summary?: string[];
@@ -335,10 +346,18 @@ export interface ErrorDetail {
 }
 
 export interface Event {
+  /** Who caused it. */
+  actor?: Actor;
+  /** Sequence of the newest event that it was decided on; absent if it follows from none. */
+  caused_by?: number;
+  /** The command that it belongs to, if the client had named its request; all events of one command have the same. */
+  command_id?: string;
   /** What is known about it, depending on the type. Accept members that you don't know. */
   data: Record<string, unknown>;
   /** Identifies the event; stays the same whenever it is read. */
   event_id: string;
+  /** SHA-256 over the record as it stands in the log, in hexadecimal digits. */
+  hash?: string;
   /** When it was recorded. */
   occurred_at: string;
   /** The run that the event is about. */
@@ -351,6 +370,8 @@ export interface Event {
   session_id?: string;
   /** The task of the run. */
   task_id?: string;
+  /** The trace of the request that caused it, 32 hexadecimal digits. */
+  trace_id?: string;
   /** What happened, such as run.started. Accept types that you don't know. */
   type: string;
 }

@@ -18,17 +18,19 @@ interface Props {
   /** others are files that are listed though the result leaves them out. */
   others?: LandedFile[];
   choice?: Choice;
+  /** planned is whether nothing is written yet. */
+  planned?: boolean;
 }
 
 /** Landed lists files with what becomes of them; each opens to its lines. */
-export function Landed({ result, others, choice }: Props) {
+export function Landed({ result, others, choice, planned }: Props) {
   const diffs = useMemo(() => filesOf(result.diff ?? ''), [result.diff]);
   const files = [...result.files, ...(others ?? [])].sort((a, b) => (a.path < b.path ? -1 : 1));
   const more = result.files_count - result.files.length;
   return (
     <>
       <ul class="landed" aria-label="Files">
-        {files.map((f) => <File key={f.path} file={f} diff={diffs.get(f.path)} choice={choice} few={files.length <= 12} />)}
+        {files.map((f) => <File key={f.path} file={f} diff={diffs.get(f.path)} choice={choice} planned={planned} few={files.length <= 12} />)}
       </ul>
       {more > 0 && <p class="muted">… and {many(more, 'file')} more.</p>}
       {result.diff_cut && <p class="warn">The diff goes on; it is longer than can be shown.</p>}
@@ -41,7 +43,7 @@ const quiet = new Set(['already', 'withheld']);
 // Of longer ones one wants to see the names first.
 const longMax = 400;
 
-function File({ file: f, diff, choice, few }: { file: LandedFile; diff: FileDiff | undefined; choice: Choice | undefined; few: boolean }) {
+function File({ file: f, diff, choice, planned, few }: { file: LandedFile; diff: FileDiff | undefined; choice: Choice | undefined; planned: boolean | undefined; few: boolean }) {
   const on = choice?.chosen(f.path) ?? true;
   const lines = diff?.hunks.reduce((n, h) => n + h.old.length + h.fresh.length, 0) ?? 0;
   const [open, setOpen] = useState<boolean>();
@@ -55,7 +57,7 @@ function File({ file: f, diff, choice, few }: { file: LandedFile; diff: FileDiff
             <code class="patch-path">{f.path}</code>
           </label>
         ) : <code class="patch-path">{f.path}</code>}
-        {on ? <Status of={tones[f.outcome]}>{word(f.outcome)}</Status> : <span class="muted">left out</span>}
+        {on ? <Status of={tones[f.outcome]}>{(planned && plans[f.outcome]) || word(f.outcome)}</Status> : <span class="muted">left out</span>}
         {f.class && <span class="chip level-2">{f.class}</span>}
         {f.outcome === 'conflicted' && on && <span class="error-text">{f.reason}</span>}
         {diff?.remark && <span class="muted">{diff.remark}</span>}
@@ -87,6 +89,9 @@ export function Done({ again, children }: { again: () => void; children: Compone
 const tones: Record<LandedFile['outcome'], string> = {
   written: 'done', merged: 'done', deleted: 'lost', already: '', conflicted: 'failed', withheld: 'waiting',
 };
+
+/** plans say the same of what is only looked at. */
+const plans: Partial<Record<LandedFile['outcome'], string>> = { written: 'to be written', merged: 'to be merged', deleted: 'to be deleted', conflicted: 'in conflict' };
 
 /** touched counts the files that are, or would be, changed. */
 export function touched(result: OperationResult): number {

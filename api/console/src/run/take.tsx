@@ -73,7 +73,7 @@ function Choose({ at }: { at: string }) {
             {(cut || plan.paths) && !chosen && <Field label="Only these" name="paths" mono lines={3} value={plan.paths} set={(p) => set({ paths: p })} hint="Files, and directories with all below them; one a line." />}
           </div>
           {review.outdated && <p class="warn" role="alert">The files have changed since you looked. This is how they stand; look again before you take them.</p>}
-          <Landed result={shown} others={[...left.values()].filter((f) => !shown.files.some((s) => s.path === f.path))} {...(!cut && { choice: { chosen: (p: string) => !left.has(p), choose } })} />
+          <Landed planned result={shown} others={[...left.values()].filter((f) => !shown.files.some((s) => s.path === f.path))} {...(!cut && { choice: { chosen: (p: string) => !left.has(p), choose } })} />
           <Go review={review} plan={plan} branch={branch} none={chosen?.length === 0} />
         </>
       )}

@@ -1,10 +1,13 @@
 // The time line of a run, as it happens.
-import { useMemo, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ComponentChildren } from 'preact';
 import { ApprovalPanel } from '../approval/panel';
+import type { Approval } from '../api/types.gen';
 import { rowsOf, type Row } from '../state/rows';
 import { hasEnded, type RunStore } from '../state/run';
 import { Empty, Loading } from '../ui/basics';
-import { WindowList } from '../ui/window';
+import { Icon } from '../ui/icon';
+import { nearEnd, WindowList } from '../ui/window';
 import { RowView } from './row';
 
 export function Timeline({ store }: { store: RunStore }) {
@@ -18,21 +21,45 @@ export function Timeline({ store }: { store: RunStore }) {
   }, [picture, facts]);
   if (!picture) return <Loading what="the run" />;
   const ended = hasEnded(store.run.value);
+  // The question stands above: a list that follows its own end would take it out of sight.
+  const follow = !ended && waiting(store).length === 0;
   return (
     <>
       {rows.length === 0 && (ended ? <Empty title="Nothing was done" /> : <Empty title="Nothing has happened yet">A worker takes the run as soon as one is free.</Empty>)}
-      <WindowList label="Time line" items={rows} keyOf={(r) => r.key} guess={38} follow={!ended} row={(r) => <RowView row={r} />} />
+      <WindowList label="Time line" items={rows} keyOf={(r) => r.key} guess={38} follow={follow} row={(r) => <RowView row={r} />} />
     </>
   );
 }
 
 /** Banner is what the run waits for. It stands above everything else of the run. */
 export function Banner({ store }: { store: RunStore }) {
-  const pending = (store.picture.value?.approvals ?? []).filter((a) => a.status === 'pending');
-  if (pending.length === 0 || hasEnded(store.run.value)) return null;
+  const pending = waiting(store);
+  if (pending.length === 0) return null;
   return (
-    <div class="banner" role="region" aria-label="Waits for your answer" aria-live="polite">
+    <InSight>
       {pending.map((a, i) => <ApprovalPanel key={a.id} approval={a} task={store.task.value} keys={i === 0} />)}
-    </div>
+    </InSight>
+  );
+}
+
+function waiting(store: RunStore): Approval[] {
+  return hasEnded(store.run.value) ? [] : (store.picture.value?.approvals ?? []).filter((a) => a.status === 'pending');
+}
+
+/** InSight brings a question to those who watch the run's end, and leaves a way to it to those who read elsewhere. */
+function InSight({ children }: { children: ComponentChildren }) {
+  const box = useRef<HTMLDivElement>(null);
+  const [away, setAway] = useState(false);
+  useEffect(() => {
+    if (nearEnd()) box.current?.scrollIntoView();
+    const watch = new IntersectionObserver(([seen]) => setAway(!seen!.isIntersecting), { rootMargin: '-48px 0px 0px' });
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  return (
+    <>
+      <div class="banner" ref={box} role="region" aria-label="Waits for your answer" aria-live="polite">{children}</div>
+      {away && <button type="button" class="button primary to-banner" onClick={() => box.current?.scrollIntoView()}><Icon name="inbox" /> It waits for your answer</button>}
+    </>
   );
 }

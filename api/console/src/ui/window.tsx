@@ -17,7 +17,7 @@ interface Props<T> {
 // Short lists are shown whole, so that the browser's own search finds everything.
 const wholeMax = 150;
 const margin = 900;
-const nearEnd = 120;
+const endMargin = 120;
 
 export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props<T>) {
   const box = useRef<HTMLOListElement>(null);
@@ -36,10 +36,10 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   useEffect(() => {
     let frame = 0;
     const moved = () => {
-      wasAtEnd.current = atEnd();
+      wasAtEnd.current = nearEnd();
       if (!whole) frame ||= requestAnimationFrame(() => ((frame = 0), scrolled(undefined as never)));
     };
-    wasAtEnd.current = atEnd();
+    wasAtEnd.current = nearEnd();
     window.addEventListener('scroll', moved, { passive: true });
     window.addEventListener('resize', moved);
     return () => {
@@ -79,9 +79,10 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   );
 }
 
-function atEnd(): boolean {
+/** nearEnd reports whether the end of the page is in sight, or nearly. */
+export function nearEnd(): boolean {
   const d = document.documentElement;
-  return d.scrollHeight - window.scrollY - window.innerHeight < nearEnd;
+  return d.scrollHeight - window.scrollY - window.innerHeight < endMargin;
 }
 
 /** visible returns the rows between the edges of the window, and some more on both sides. */
