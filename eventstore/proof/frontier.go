@@ -1,6 +1,10 @@
 package proof
 
-import "golang.org/x/mod/sumdb/tlog"
+import (
+	"slices"
+
+	"golang.org/x/mod/sumdb/tlog"
+)
 
 // Frontier is the right edge of a tree: the roots of the complete subtrees that it
 // consists of, which is all that is needed to extend it. The zero value is an empty tree.
@@ -11,6 +15,8 @@ type Frontier struct {
 
 // Size is the number of leaves.
 func (f *Frontier) Size() int64 { return f.size }
+
+func (f *Frontier) clone() Frontier { return Frontier{f.size, slices.Clone(f.roots)} }
 
 // Append adds a leaf and appends the hashes that the tree gets by that to out, in the
 // order in which they are numbered: the leaf, then the roots that it completes.

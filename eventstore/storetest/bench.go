@@ -230,3 +230,18 @@ func BenchReadStream(b *testing.B, s eventstore.Store, n int) {
 		})
 	}
 }
+
+// BenchLatency measures durable appends of one event each, one after another.
+func BenchLatency(b *testing.B, s eventstore.Store) {
+	var took []time.Duration
+	for b.Loop() {
+		start := time.Now()
+		if _, err := s.Append(b.Context(), To("run-1", eventstore.AnyVersion, NewEvent("test.happened", benchData))); err != nil {
+			b.Fatal(err)
+		}
+		took = append(took, time.Since(start))
+	}
+	b.ReportMetric(micros(took), "p50-µs")
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
+}
