@@ -116,6 +116,10 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.
 	var inherits []event.Payload
 	if o.source != nil && o.source.Kind != run.SourceRetry {
 		inherits = takeOver(&created, o)
+	} else if reuse, err := t.Begin(); err != nil {
+		return nil, err
+	} else if reuse != nil {
+		created.Spec.Reuse, created.WorkspacePath, created.Reach = reuse, reuse.Path, reuse.Reach
 	}
 	first := append([]event.Payload{created}, inherits...)
 	s := run.Fold(opened.RunID, x.now(0, first...))

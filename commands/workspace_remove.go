@@ -7,21 +7,37 @@ import (
 	"hecate/eventstore"
 )
 
-// RemoveWorkspace records that a workspace of the task is about to be removed, if the task
-// is still at the version that this was decided on: a run that was opened meanwhile may go
-// on in it. Then it is a *eventstore.ConflictError.
-func (x *Executor) RemoveWorkspace(ctx context.Context, m Meta, taskID string, version int64, w task.WorkspaceRemoved) error {
-	s, now, err := x.loadTask(ctx, taskID)
-	if err != nil {
-		return err
+// Loss is what one task loses when a workspace is removed.
+type Loss struct {
+	TaskID  string
+	Version int64 // of the task, when that was decided on
+	task.WorkspaceRemoved
+}
+
+// RemoveWorkspace records that a workspace is about to be removed, for all tasks whose runs
+// may go on in it, if they still are at the versions that this was decided on: a run that
+// was opened meanwhile needs it. Then it is a *eventstore.ConflictError.
+func (x *Executor) RemoveWorkspace(ctx context.Context, m Meta, losses []Loss) error {
+	var parts []part
+	events := 0
+	for _, l := range losses {
+		s, now, err := x.loadTask(ctx, l.TaskID)
+		if err != nil {
+			return err
+		}
+		if now != l.Version {
+			return &eventstore.ConflictError{Stream: TaskStream(l.TaskID), Expected: l.Version, Actual: now}
+		}
+		payloads, err := task.RemoveWorkspace(s, l.WorkspaceRemoved)
+		if err != nil {
+			return err
+		}
+		events += len(payloads)
+		parts = append(parts, part{stream: TaskStream(l.TaskID), expected: l.Version, events: x.now(l.Version, payloads...)})
 	}
-	if now != version {
-		return &eventstore.ConflictError{Stream: TaskStream(taskID), Expected: version, Actual: now}
+	if events == 0 {
+		return nil
 	}
-	payloads, err := task.RemoveWorkspace(s, w)
-	if err != nil || len(payloads) == 0 {
-		return err
-	}
-	_, err = x.append(ctx, m, part{stream: TaskStream(taskID), expected: version, events: x.now(version, payloads...)})
+	_, err := x.append(ctx, m, parts...)
 	return err
 }

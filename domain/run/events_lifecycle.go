@@ -63,6 +63,17 @@ type Spec struct {
 	// What decides about the run's calls, frozen on its task.
 	Posture string  `json:"posture,omitempty"` // runtime or levels, see package permission; "" is runtime
 	Preset  *Preset `json:"preset,omitempty"`  // of the work policy that the task was made from; nil without one
+
+	Reuse *Reuse `json:"workspace_reuse,omitempty"` // nil: the run works in a workspace of its task's own
+}
+
+// Reuse is the isolated workspace of an earlier task, in which another one goes on as it
+// stands: managed reuse. Source: agent runtime text, "Workspace modes".
+type Reuse struct {
+	TaskID string `json:"task_id"` // the task that it was made for
+	RunID  string `json:"run_id"`  // the last run that worked in it before
+	Path   string `json:"path"`
+	Reach  string `json:"reach,omitempty"` // where it stands, see Claimed
 }
 
 // Preset is what a task keeps of the work policy that it was made from. Later changes

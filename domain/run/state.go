@@ -182,6 +182,27 @@ func (s *State) Apply(e event.Event) {
 	}
 }
 
+// Home is the task that the run's workspace was made for: its own, unless it goes on in
+// another one's.
+func (s *State) Home() string {
+	if r := s.Spec.Reuse; r != nil {
+		return r.TaskID
+	}
+	return s.TaskID
+}
+
+// Before is the run that this one goes on from, in the same workspace; "" if it begins in a
+// fresh one.
+func (s *State) Before() string {
+	switch {
+	case s.Source != nil && s.Source.Kind != SourceRetry:
+		return s.Source.RunID
+	case s.Spec.Reuse != nil:
+		return s.Spec.Reuse.RunID
+	}
+	return ""
+}
+
 func (s *State) applyCreated(p Created) {
 	s.TaskID, s.Number, s.Status, s.Spec, s.Route = p.TaskID, p.Number, p.Status, p.Spec, p.Route
 	s.ModelCallsMax, s.BudgetMicroUSD, s.PriorPicoUSD = p.ModelCallsMax, p.BudgetMicroUSD, p.PriorPicoUSD

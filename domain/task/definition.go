@@ -61,6 +61,9 @@ type Definition struct {
 	// the policy up again.
 	Preset             *run.Preset `json:"preset,omitempty"`
 	PresetInstructions event.Text  `json:"preset_instructions,omitzero"`
+
+	// Reuse is the workspace that the task goes on in, see Segment. No caller can ask for it.
+	Reuse *run.Reuse `json:"workspace_reuse,omitempty"`
 }
 
 func (d *Definition) texts() []*event.Text {
@@ -239,6 +242,6 @@ func (d Definition) Spec() run.Spec {
 		GitCommand: d.GitCommand, FileOperation: d.FileOperation, FilePath: d.FilePath, FileContent: d.FileContent,
 		WorkspaceMode: d.WorkspaceMode, WorkingDirectory: d.WorkingDirectory, Repo: d.Repo, BaseBranch: d.BaseBranch,
 		AllowedRoot: d.AllowedRoot, ReadOnly: d.ReadOnly, Network: d.Network, TimeoutMS: d.TimeoutMS, RTK: d.RTK,
-		ExcludeGuidance: d.WorkspacePrompt == PromptExclude, Posture: d.Posture, Preset: d.Preset,
+		ExcludeGuidance: d.WorkspacePrompt == PromptExclude, Posture: d.Posture, Preset: d.Preset, Reuse: d.Reuse,
 	}
 }

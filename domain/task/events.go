@@ -68,6 +68,17 @@ func (WorkspaceRemoved) EventType() string { return "task.workspace.removed" }
 
 var _ = event.Define(WorkspaceRemoved{RunIDs: []string{"run_1"}, Path: "/tmp/hecate-workspaces/task_1/run_1", Reason: "age"})
 
+// WorkspaceShared says that another task goes on in a workspace that was made for this
+// one. It stays as long as one of them needs it.
+type WorkspaceShared struct {
+	TaskID string `json:"task_id"` // the other one
+}
+
+// EventType names the event on the wire.
+func (WorkspaceShared) EventType() string { return "task.workspace.shared" }
+
+var _ = event.Define(WorkspaceShared{TaskID: "task_2"})
+
 // Deleted hides the task and its runs from lists and feeds. The log keeps them.
 type Deleted struct{}
 

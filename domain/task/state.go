@@ -18,6 +18,7 @@ type State struct {
 	OpenRun        string   // id of the run that is not terminal, "" if there is none
 	Runs           []string // ids, oldest first
 	Gone           []string // paths of workspaces that were removed
+	Sharers        []string // other tasks that go on in this one's workspaces
 }
 
 // Apply folds one event.
@@ -39,6 +40,8 @@ func (s *State) Apply(e event.Event) {
 		s.BudgetMicroUSD = max(s.BudgetMicroUSD, p.MicroUSD)
 	case WorkspaceRemoved:
 		s.Gone = append(s.Gone, p.Path)
+	case WorkspaceShared:
+		s.Sharers = append(s.Sharers, p.TaskID)
 	case Deleted:
 		s.Deleted = true
 	}

@@ -50,10 +50,10 @@ func (a *attempt) look(ctx context.Context) {
 	}
 	ctx, c.stop = context.WithTimeout(ctx, snapshotMax)
 	c.looking = make(chan struct{})
-	taskID, runID, root := a.s.TaskID, a.s.ID, a.s.WorkspacePath
+	home, runID, root := a.s.Home(), a.s.ID, a.s.WorkspacePath
 	go func() {
 		defer close(c.looking)
-		if c.history, c.err = a.Pool.history(taskID, root); c.err == nil {
+		if c.history, c.err = a.Pool.history(home, root); c.err == nil {
 			c.last, c.fresh, c.err = c.begun(ctx, runID)
 		}
 	}()

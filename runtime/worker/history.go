@@ -21,9 +21,9 @@ type history struct {
 	skipped []snapshot.Skip // what the last snapshot could not hold
 }
 
-// history opens the snapshots of a task's workspace.
-func (p *Pool) history(taskID, root string) (*history, error) {
-	dir, err := p.Workspaces.Snapshots(taskID)
+// history opens the snapshots of a workspace, which stand with the task that it was made for.
+func (p *Pool) history(home, root string) (*history, error) {
+	dir, err := p.Workspaces.Snapshots(home)
 	if err != nil {
 		return nil, err
 	}

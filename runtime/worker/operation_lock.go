@@ -35,7 +35,7 @@ func (p places) lockOf(s *run.State) (string, error) {
 	if s.WorkspacePath != "" {
 		of = filepath.Base(s.WorkspacePath)
 	}
-	return ident.Derive("workspace", cmp.Or(s.Reach, p.isolated), s.TaskID, of), nil
+	return ident.Derive("workspace", cmp.Or(s.Reach, p.isolated), s.Home(), of), nil
 }
 
 // lockOfDir names the lock on a directory of the operator's own, links resolved. It is

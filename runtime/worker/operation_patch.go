@@ -72,7 +72,7 @@ func (j *job) applyPatch(ctx context.Context) (c operation.Completed, adds []eve
 // watch looks at the workspace before a file of it is written, and returns what says
 // afterwards what has changed. That a snapshot cannot be taken keeps no patch from being applied.
 func (j *job) watch(ctx context.Context) (changed func() []event.Payload) {
-	h, err := j.history(j.s.TaskID, j.s.WorkspacePath)
+	h, err := j.history(j.s.Home(), j.s.WorkspacePath)
 	var before snapshot.Tree
 	if err == nil {
 		before, err = h.peek(ctx)

@@ -21,7 +21,7 @@ func (j *job) restore(ctx context.Context) (c operation.Completed, adds []event.
 	if err != nil {
 		return c, nil, err
 	}
-	h, err := j.history(j.s.TaskID, j.s.WorkspacePath)
+	h, err := j.history(j.s.Home(), j.s.WorkspacePath)
 	if err != nil {
 		return c, nil, err
 	}

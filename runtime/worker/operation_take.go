@@ -38,7 +38,7 @@ func (j *job) take(ctx context.Context) (c operation.Completed, adds []event.Pay
 	if t.source, err = source(j.s); err != nil {
 		return c, nil, err
 	}
-	if t.history, err = j.history(j.s.TaskID, j.s.WorkspacePath); err != nil {
+	if t.history, err = j.history(j.s.Home(), j.s.WorkspacePath); err != nil {
 		return c, nil, err
 	}
 	if t.after, err = t.peek(ctx); err != nil {
@@ -108,14 +108,15 @@ func (t *taking) untaken(ctx context.Context) (first snapshot.Tree, err error) {
 		if err != nil {
 			return "", err
 		}
-		if before := cmp.Or(snapshot.Tree(timeline.First), begun); before != "" {
-			first = before
+		if tree := cmp.Or(snapshot.Tree(timeline.First), begun); tree != "" {
+			first = tree
 		}
-		if s.Source == nil || s.Source.Kind == run.SourceRetry {
+		before := s.Before()
+		if before == "" {
 			return first, nil
 		}
 		timeline = operation.Timeline{}
-		earlier, err := t.Executor.OutlineRun(ctx, s.Source.RunID, timeline.Apply)
+		earlier, err := t.Executor.OutlineRun(ctx, before, timeline.Apply)
 		if err != nil {
 			return "", err
 		}

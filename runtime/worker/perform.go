@@ -92,7 +92,7 @@ func (a *attempt) windUp(ctx context.Context) {
 // run that cannot be given a workspace has begun and failed.
 func (a *attempt) begin(ctx context.Context, e run.Begin) error {
 	started := run.Started{
-		Kind: run.Orchestrator, Route: a.s.Route, WorkspaceID: workspace.ID(a.s.TaskID), WorkspacePath: a.s.WorkspacePath,
+		Kind: run.Orchestrator, Route: a.s.Route, WorkspaceID: workspace.ID(a.s.Home()), WorkspacePath: a.s.WorkspacePath,
 		WorkerID: a.NodeID, Resume: e.Resume,
 	}
 	if started.WorkspacePath == "" && a.s.Spec.WorkspaceMode != "in_place" {

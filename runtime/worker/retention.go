@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -36,9 +35,15 @@ const (
 // rest is a workspace that no run works in, as far as the log says.
 type rest struct {
 	workspace.Workspace
-	task    task.State
-	version int64     // of the task
-	since   time.Time // the end of its last run
+	tasks []tenant  // the task that it was made for, and those that go on in it; without deleted ones
+	since time.Time // the end of the last run of them, or when the last of them was made
+}
+
+// tenant is a task whose runs work in a workspace.
+type tenant struct {
+	id      string
+	state   task.State
+	version int64
 }
 
 // retain removes workspaces that nobody needs any more, again and again.
@@ -90,27 +95,51 @@ func (p *Pool) retire(ctx context.Context, t *tenure) error {
 	return nil
 }
 
-// resting reports whether no run of the workspace's task is open. What a task has lost
+// resting reports whether no run of the workspace's tasks is open. What they have lost
 // already, by the log, is removed right away: an earlier process did not get to it.
 func (p *Pool) resting(ctx context.Context, w workspace.Workspace) (rest, bool) {
 	r := rest{Workspace: w}
-	err := p.Executor.Load(ctx, commands.TaskStream(w.TaskID), 0, func(e event.Event) {
-		r.task.Apply(e)
-		r.version = e.Version
-		if _, ended := e.Payload.(task.RunClosed); ended {
-			r.since = e.At
-		}
-	})
-	if err != nil || !r.task.Exists || r.task.Deleted || r.task.OpenRun != "" {
+	home, err := p.tenant(ctx, w.TaskID, &r.since)
+	if err != nil {
 		return r, false
 	}
-	if slices.Contains(r.task.Gone, w.Path) {
+	r.tasks = []tenant{home}
+	for _, id := range home.state.Sharers {
+		one, err := p.tenant(ctx, id, &r.since)
+		if err != nil {
+			return r, false
+		}
+		if one.state.Definition.Reuse.Path == w.Path {
+			r.tasks = append(r.tasks, one)
+		}
+	}
+	r.tasks = slices.DeleteFunc(r.tasks, func(t tenant) bool { return !t.state.Exists || t.state.Deleted })
+	if len(r.tasks) == 0 || slices.ContainsFunc(r.tasks, func(t tenant) bool { return t.state.OpenRun != "" }) {
+		return r, false
+	}
+	if slices.Contains(r.tasks[0].state.Gone, w.Path) {
 		if err := p.Workspaces.Remove(w); err != nil {
 			p.Log.Warn("remove an old workspace", "task_id", w.TaskID, "run_id", w.RunID, "error", err)
 		}
 		return r, false
 	}
 	return r, true
+}
+
+// tenant folds a task, and notes if it began, or a run of it ended, later than since.
+func (p *Pool) tenant(ctx context.Context, id string, since *time.Time) (tenant, error) {
+	one := tenant{id: id}
+	err := p.Executor.Load(ctx, commands.TaskStream(id), 0, func(e event.Event) {
+		one.state.Apply(e)
+		one.version = e.Version
+		switch e.Payload.(type) {
+		case task.Created, task.RunClosed:
+			if e.At.After(*since) {
+				*since = e.At
+			}
+		}
+	})
+	return one, err
 }
 
 // retireOne removes a workspace while nobody else can get in: it takes the lock that
@@ -127,7 +156,7 @@ func (p *Pool) retireOne(ctx context.Context, t *tenure, r rest, why string) err
 	if err != nil {
 		p.Log.Debug("an old workspace may have changes", "task_id", r.TaskID, "run_id", r.RunID, "error", err)
 	}
-	runs, landed, err := p.workedIn(ctx, r)
+	losses, landed, err := p.losses(ctx, r)
 	if err != nil {
 		return err
 	}
@@ -137,8 +166,11 @@ func (p *Pool) retireOne(ctx context.Context, t *tenure, r rest, why string) err
 	if ctx.Err() != nil || changed && !p.Retention.Changed || !t.lease.Valid() {
 		return ctx.Err()
 	}
+	for i := range losses {
+		losses[i].Reason, losses[i].Changed = why, changed
+	}
 	meta := commands.Meta{Actor: eventstore.Actor{Kind: "worker", Name: p.NodeID}}
-	err = p.Executor.RemoveWorkspace(ctx, meta, r.TaskID, r.version, task.WorkspaceRemoved{RunIDs: runs, Path: r.Path, Reason: why, Changed: changed})
+	err = p.Executor.RemoveWorkspace(ctx, meta, losses)
 	var moved *eventstore.ConflictError
 	if _, refused := fault.Of(err); refused || errors.As(err, &moved) {
 		return nil // it is needed again
@@ -148,26 +180,35 @@ func (p *Pool) retireOne(ctx context.Context, t *tenure, r rest, why string) err
 	return p.Workspaces.Remove(r.Workspace)
 }
 
-// workedIn returns the runs that worked in a workspace, and its snapshot of the last time
-// that all of their changes were taken over; "" if they never were.
-func (p *Pool) workedIn(ctx context.Context, r rest) (runs []string, landed string, err error) {
-	for _, id := range r.task.Runs {
-		s, after := run.New(id), ""
-		err := p.Executor.Load(ctx, commands.RunStream(id), 0, func(e event.Event) {
-			s.Apply(e)
-			if taken, ok := e.Payload.(run.WorkspaceTaken); ok && taken.Whole {
-				after = taken.After
+// losses are what each task loses with a workspace: the runs that worked in it. It also
+// returns the snapshot of the last time that all of their changes were taken over; "" if
+// they never were.
+func (p *Pool) losses(ctx context.Context, r rest) (out []commands.Loss, landed string, err error) {
+	var last int64 // where that stands
+	for _, t := range r.tasks {
+		l := commands.Loss{TaskID: t.id, Version: t.version, WorkspaceRemoved: task.WorkspaceRemoved{Path: r.Path}}
+		for _, id := range t.state.Runs {
+			s, after, at := run.New(id), "", int64(0)
+			err := p.Executor.Load(ctx, commands.RunStream(id), 0, func(e event.Event) {
+				s.Apply(e)
+				if taken, ok := e.Payload.(run.WorkspaceTaken); ok && taken.Whole {
+					after, at = taken.After, e.Position
+				}
+			})
+			if err != nil {
+				return nil, "", err
 			}
-		})
-		if err != nil {
-			return nil, "", err
+			if s.WorkspacePath != r.Path {
+				continue
+			}
+			l.RunIDs = append(l.RunIDs, id)
+			if at > last {
+				landed, last = after, at
+			}
 		}
-		if s.WorkspacePath == r.Path {
-			runs = append(runs, id)
-			landed = cmp.Or(after, landed)
-		}
+		out = append(out, l)
 	}
-	return runs, landed, nil
+	return out, landed, nil
 }
 
 // stands reports whether the files of a workspace are still those of a snapshot.

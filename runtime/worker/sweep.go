@@ -37,11 +37,20 @@ func (p *Pool) sweep(ctx context.Context, t *tenure) error {
 	}
 }
 
-// removeDeleted removes the workspaces of a task if it is deleted. What cannot be removed
-// stays until the next start.
+// removeDeleted removes the workspaces of a task if it is deleted, and all that went on in
+// them. What cannot be removed stays until the next start.
 func (p *Pool) removeDeleted(ctx context.Context, t *tenure, taskID string) {
-	var s task.State
-	if err := p.Executor.Load(ctx, commands.TaskStream(taskID), 0, s.Apply); err != nil || !s.Deleted {
+	s, ok := p.deletedTask(ctx, taskID)
+	if ok && s.Definition.Reuse != nil {
+		taskID = s.Definition.Reuse.TaskID
+		s, ok = p.deletedTask(ctx, taskID)
+	}
+	for _, id := range s.Sharers {
+		if _, gone := p.deletedTask(ctx, id); !gone {
+			return
+		}
+	}
+	if !ok {
 		return
 	}
 	release, err := p.exclude(ctx, t, eventstore.Holder{Run: "deletion", Call: taskID}, taskID, s.Runs, leaveMax)
@@ -52,6 +61,11 @@ func (p *Pool) removeDeleted(ctx context.Context, t *tenure, taskID string) {
 	if err != nil && ctx.Err() == nil {
 		p.Log.Warn("remove workspaces of a deleted task", "task_id", taskID, "error", err)
 	}
+}
+
+func (p *Pool) deletedTask(ctx context.Context, taskID string) (s task.State, deleted bool) {
+	err := p.Executor.Load(ctx, commands.TaskStream(taskID), 0, s.Apply)
+	return s, err == nil && s.Deleted
 }
 
 // exclude keeps runs and operations out of the isolated workspaces that were made for these

@@ -175,7 +175,7 @@ const cacheName = "cache"
 func (m *Manager) Cache(s *run.State) (string, error) {
 	source := s.Spec.WorkingDirectory + "\x00" + s.Spec.Repo
 	if len(source) == 1 {
-		source = s.TaskID
+		source = s.Home()
 	}
 	dir := filepath.Join(m.base, cacheName, ident.Derive("source", source))
 	return dir, os.MkdirAll(dir, 0o700)
