@@ -153,7 +153,7 @@ func slowSite(t *testing.T, w *tooltest.Workspace) tooltest.Slow {
 		select {
 		case <-gone:
 			return ""
-		case <-time.After(10 * time.Second):
+		case <-time.After(patience):
 			return "a connection"
 		}
 	}}

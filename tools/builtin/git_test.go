@@ -50,7 +50,7 @@ func TestGitExecRunsGitThroughTheShell(t *testing.T) {
 		_, _ = os.ReadFile(begun) // ends when the command has written to it
 		cancel(tools.ErrRunEnded)
 	}()
-	w.Env.Timeout = time.Minute
+	w.Env.Timeout = 4 * time.Minute
 	if r = w.CallContext(ctx, tool(t, "git"), args{"command": "--version; echo >begun; sleep 300"}); r.Facts[0].(run.ArtifactRecorded).Status != "cancelled" {
 		t.Errorf("cancel: %+v", r)
 	}

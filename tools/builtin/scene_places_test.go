@@ -96,7 +96,7 @@ func typeInto(e *tools.Env, text string) {
 // awaitEnd waits for the program in the terminal that terminalOf opened.
 func awaitEnd(e *tools.Env) {
 	if t, ok := e.Terminals.OpenedBy("step_1+"); ok {
-		t.Wait(context.Background(), 10*time.Second)
+		t.Wait(context.Background(), patience)
 	}
 }
 

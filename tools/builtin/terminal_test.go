@@ -35,10 +35,14 @@ func script(t *testing.T, w *tooltest.Workspace, text string) string {
 	return opened(t, w, args{"command": "sh", "args": []string{"-c", text}})
 }
 
+// patience is how long something may take that takes a moment on an idle machine. What these
+// commands would do by themselves takes five times as long.
+const patience = time.Minute
+
 // shown waits until a terminal shows something.
 func shown(t *testing.T, w *tooltest.Workspace, id, want string) tools.Result {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		r := w.Call(tool(t, "terminal_read"), args{"terminal_id": id})
 		if strings.Contains(r.Text, want) {
 			return r
@@ -68,7 +72,7 @@ func TestTerminalResults(t *testing.T) {
 	if r := w.Call(tool(t, "terminal_write"), args{"terminal_id": id, "input": "it\n"}); r.Error || !strings.HasPrefix(r.Title, "terminal_write (") {
 		t.Errorf("write: %+v", r)
 	}
-	r := w.Call(tool(t, "terminal_wait"), args{"terminal_id": id})
+	r := w.Call(tool(t, "terminal_wait"), args{"terminal_id": id, "timeout_ms": 60000})
 	check(t, r, id, "terminal_id=ID running=false exit_code=3\n--- output ---\nready\n[stderr] got it\n", "terminal_wait (exited)", false)
 	if r.Outcome != run.OutcomeCompleted || r.Output["exit_code"] != 3 || r.Output["running"] != false || r.Output["output_bytes"] != 22 || r.ExitCode != 3 {
 		t.Errorf("the step says %+v", r)
@@ -81,9 +85,9 @@ func TestTerminalResults(t *testing.T) {
 	id = opened(t, w, args{"command": "sleep", "args": []string{"300"}})
 	check(t, w.Call(tool(t, "terminal_kill"), args{"terminal_id": id}), id, "terminal_id=ID running=false exit_code=-1", "terminal_kill (exited)", false)
 	id = script(t, w, "kill -9 $$")
-	check(t, w.Call(tool(t, "terminal_wait"), args{"terminal_id": id}), id, "terminal_id=ID running=false exit_code=-1\nerror=signal: killed", "terminal_wait (exited)", false)
+	check(t, w.Call(tool(t, "terminal_wait"), args{"terminal_id": id, "timeout_ms": 60000}), id, "terminal_id=ID running=false exit_code=-1\nerror=signal: killed", "terminal_wait (exited)", false)
 	id = script(t, w, "yes | head -c 100000")
-	if r := w.Call(tool(t, "terminal_wait"), args{"terminal_id": id}); !strings.Contains(r.Text, " exit_code=0 truncated=true\n") || len(r.Text) > 8192+200 {
+	if r := w.Call(tool(t, "terminal_wait"), args{"terminal_id": id, "timeout_ms": 60000}); !strings.Contains(r.Text, " exit_code=0 truncated=true\n") || len(r.Text) > 8192+200 {
 		t.Errorf("%d bytes: %.200s", len(r.Text), r.Text)
 	}
 	if r := w.Call(tool(t, "terminal_read"), args{"terminal_id": id, "max_bytes": 1 << 30}); !strings.Contains(r.Text, " truncated=true\n") || len(r.Text) < 64<<10 || len(r.Text) > 64<<10+200 {
@@ -251,7 +255,7 @@ func TestNothingOutlivesATerminal(t *testing.T) {
 			shown(t, w, id, "ready")
 			x, _ := w.Env.Terminals.Get(id)
 			end(w, id)
-			if !x.Wait(t.Context(), 10*time.Second) {
+			if !x.Wait(t.Context(), patience) {
 				t.Fatal("it lives")
 			}
 			if pid := strings.TrimSpace(w.Read("pid")); lives(pid) {

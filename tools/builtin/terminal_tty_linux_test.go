@@ -29,7 +29,7 @@ func TestTerminalDevices(t *testing.T) {
 			if r := typed(t, w, id, "yes\n"); r.Error {
 				t.Fatal(r.Text)
 			}
-			check(t, w.Call(tool(t, "terminal_wait"), args{"terminal_id": id}), id,
+			check(t, w.Call(tool(t, "terminal_wait"), args{"terminal_id": id, "timeout_ms": 60000}), id,
 				"terminal_id=ID running=false exit_code=3\n--- output ---\n40 120\ndumb cat\nsure? yes\nyou said yes\n", "terminal_wait (exited)", false)
 
 			id = opened(t, w, args{"command": "bash", "args": []string{"--norc"}, "pty": true})
@@ -48,7 +48,7 @@ func TestTerminalDevices(t *testing.T) {
 			if r := typed(t, w, id, "\x04"); r.Error {
 				t.Fatal(r.Text)
 			}
-			if r := w.Call(tool(t, "terminal_wait"), args{"terminal_id": id}); !strings.Contains(r.Text, "running=false") {
+			if r := w.Call(tool(t, "terminal_wait"), args{"terminal_id": id, "timeout_ms": 60000}); !strings.Contains(r.Text, "running=false") {
 				t.Errorf("the end of the input: %s", r.Text)
 			}
 		})

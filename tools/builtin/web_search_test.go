@@ -208,27 +208,28 @@ func TestWebSearchResultsShowNoKey(t *testing.T) {
 }
 
 func TestWebSearchEnds(t *testing.T) {
-	block, begun := make(chan struct{}), make(chan struct{}, 2)
-	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
-		begun <- struct{}{}
+	block, begun := make(chan struct{}), make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if strings.Contains(r.URL.RawQuery, "cancelled") {
+			close(begun)
+		}
 		<-block
 	}))
 	defer s.Close()
 	defer close(block)
-	search := func(ctx context.Context, timeout time.Duration) tools.Result {
+	search := func(ctx context.Context, query string, timeout time.Duration) tools.Result {
 		x := builtin.WebSearch(builtin.Search{Provider: "brave", Key: searchKey, Endpoint: s.URL, Timeout: timeout})
-		return tooltest.New(t).CallContext(ctx, x, args{"query": "x"})
+		return tooltest.New(t).CallContext(ctx, x, args{"query": query})
 	}
-	if r := search(t.Context(), 30*time.Millisecond); r.Text != "web_search: Brave Search gave no answer within 30ms; configure HECATE_TASK_WEB_SEARCH_TIMEOUT to wait longer" {
+	if r := search(t.Context(), "slow", 30*time.Millisecond); r.Text != "web_search: Brave Search gave no answer within 30ms; configure HECATE_TASK_WEB_SEARCH_TIMEOUT to wait longer" {
 		t.Error(r.Text)
 	}
-	<-begun
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
 		<-begun
 		cancel(tools.ErrRunEnded)
 	}()
-	if r := search(ctx, time.Minute); r.ErrorKind != tools.KindCancelled {
+	if r := search(ctx, "cancelled", time.Hour); r.ErrorKind != tools.KindCancelled {
 		t.Errorf("%+v", r)
 	}
 }

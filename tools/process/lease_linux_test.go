@@ -59,10 +59,10 @@ func TestAnExtendedLeaseKeepsACommandAlive(t *testing.T) {
 	lease := process.NewLease()
 	defer lease.End()
 	r := process.Run(t.Context(), process.Command{
-		Argv: []string{"sh", "-c", "echo ready; sleep 0.7; exit 5"}, Dir: t.TempDir(), Lease: lease,
+		Argv: []string{"sh", "-c", "echo ready; sleep 2.5; exit 5"}, Dir: t.TempDir(), Lease: lease,
 		Output: func(string, []byte) error {
-			lease.Extend(time.Now().Add(500 * time.Millisecond))
-			lease.Extend(time.Now().Add(time.Minute))
+			lease.Extend(time.Now().Add(2 * time.Second))
+			lease.Extend(time.Now().Add(time.Hour))
 			return nil
 		},
 	})
@@ -146,9 +146,9 @@ func TestManyCommandsUnderOneLease(t *testing.T) {
 	const commands = 64
 	files, routines := open(t), runtime.NumGoroutine()
 	dir, lease := t.TempDir(), process.NewLease()
-	first := time.Now().Add(500 * time.Millisecond)
+	first := time.Now().Add(2 * time.Second)
 	lease.Extend(first)
-	lease.Extend(time.Now().Add(30 * time.Second))
+	lease.Extend(time.Now().Add(2 * patience))
 	var ready, ended atomic.Int32
 	var all sync.WaitGroup
 	for range commands {
@@ -164,7 +164,7 @@ func TestManyCommandsUnderOneLease(t *testing.T) {
 		})
 	}
 	until(t, "all have begun and the first limit has passed", func() bool {
-		lease.Extend(time.Now().Add(30 * time.Second))
+		lease.Extend(time.Now().Add(2 * patience))
 		return ready.Load() == commands && time.Now().After(first) || ended.Load() > 0
 	})
 	if n := ended.Load(); n > 0 {

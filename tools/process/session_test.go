@@ -63,7 +63,7 @@ func (s *session) says(text string) {
 }
 
 func (s *session) write(text string) error {
-	_, err := s.Write(s.t.Context(), []byte(text), 10*time.Second)
+	_, err := s.Write(s.t.Context(), []byte(text), patience)
 	return err
 }
 
@@ -72,7 +72,7 @@ func (s *session) ends() process.Result {
 	s.t.Helper()
 	begun := time.Now()
 	<-s.Done()
-	if took := time.Since(begun); took > 10*time.Second {
+	if took := time.Since(begun); took > patience {
 		s.t.Errorf("took %v", took)
 	}
 	r, ended := s.Result()
@@ -113,7 +113,7 @@ func TestWritesDoNotWaitForEver(t *testing.T) {
 	deaf := begin(t, nil, "echo ready; sleep 300")
 	deaf.says("ready")
 	much := make([]byte, 1<<20)
-	n, err := deaf.Write(t.Context(), much, 10*time.Millisecond)
+	n, err := deaf.Write(t.Context(), much, time.Second)
 	if !errors.Is(err, process.ErrNotRead) || n == 0 || n >= len(much) {
 		t.Errorf("wrote %d, %v", n, err)
 	}

@@ -43,29 +43,36 @@ func open(t *testing.T, r *terminal.Run, s terminal.Spec) *terminal.Terminal {
 	return x
 }
 
+// patience is how long something may take that takes a moment on an idle machine.
+const patience = time.Minute
+
 func ended(t *testing.T, x *terminal.Terminal) bool {
 	t.Helper()
-	return x.Wait(t.Context(), 10*time.Second)
+	return x.Wait(t.Context(), patience)
 }
 
 func TestOutputIsKeptFromItsEnd(t *testing.T) {
 	r := registry(t).Of("run")
 	for name, c := range map[string]struct {
-		script string
+		script string // its parts, between which it waits until its output is here, are separated by PAUSE
 		most   int
 		want   string
 		cut    bool
 	}{
-		"both streams":              {"echo a; sleep 0.05; echo b >&2; sleep 0.05; echo c", 100, "a\n[stderr] b\nc\n", false},
+		"both streams":              {"echo a; PAUSE echo b >&2; PAUSE echo c", 100, "a\n[stderr] b\nc\n", false},
 		"lines of the error stream": {"printf 'a\\nb\\n\\nc' >&2", 100, "[stderr] a\n[stderr] b\n[stderr] \n[stderr] c", false},
-		"in the middle of a line":   {"printf '> '; sleep 0.05; printf x >&2; sleep 0.05; echo y", 100, "> \n[stderr] x\ny\n", false},
+		"in the middle of a line":   {"printf '> '; PAUSE printf x >&2; PAUSE echo y", 100, "> \n[stderr] x\ny\n", false},
 		"the end":                   {"echo abc", 2, "c\n", true},
 		"no half characters":        {"echo aéé", 4, "é\n", true},
 		"bytes that are no text":    {"printf 'a\\377b'", 100, "a\uFFFDb", false},
 		"nothing":                   {"true", 100, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := open(t, r, spec(t, name, c.script))
+			x := open(t, r, spec(t, name, strings.ReplaceAll(c.script, "PAUSE", "read _;")))
+			seen := int64(0)
+			for range strings.Count(c.script, "PAUSE") {
+				seen = goOn(t, x, seen)
+			}
 			if !ended(t, x) {
 				t.Fatal("it does not end")
 			}
@@ -82,6 +89,22 @@ func TestOutputIsKeptFromItsEnd(t *testing.T) {
 	if len(text) != terminal.RetainedMax || !cut || !strings.HasSuffix(text, "y\n\nend\n") || x.Written() != 1_000_005 {
 		t.Errorf("%d bytes are kept of %d, cut %t, at the end %q", len(text), x.Written(), cut, text[len(text)-20:])
 	}
+}
+
+// goOn writes a line to a script once more of its output is here than was seen, and returns
+// how much that is.
+func goOn(t *testing.T, x *terminal.Terminal, seen int64) int64 {
+	t.Helper()
+	for end := time.Now().Add(patience); x.Written() == seen; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("it writes nothing")
+		}
+	}
+	seen = x.Written()
+	if err := x.Write(t.Context(), "\n"); err != nil {
+		t.Fatal(err)
+	}
+	return seen
 }
 
 func TestRunsSeeOnlyTheirOwn(t *testing.T) {
@@ -185,7 +208,7 @@ func TestWhatCannotStartLeavesNothing(t *testing.T) {
 // Part of an input that did not arrive would make something else of the next one.
 func TestAStuckTerminalGetsNothingMore(t *testing.T) {
 	x := open(t, registry(t).Of("run"), spec(t, "x", "echo ready; sleep 300"))
-	ctx, stop := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	ctx, stop := context.WithTimeout(t.Context(), time.Second)
 	defer stop()
 	if err := x.Write(ctx, strings.Repeat("x", 1<<20)); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "of 1048576 bytes") {
 		t.Errorf("too much: %v", err)

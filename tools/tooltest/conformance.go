@@ -63,7 +63,7 @@ const (
 	lineMax      = 8 << 10
 	recordMax    = 6*event.InlineMax + 16<<10
 	// promptly is how long a cancelled call may take to return, generously.
-	promptly = 10 * time.Second
+	promptly = time.Minute
 )
 
 // Conformance checks what every tool promises: a schema that says what it takes,
