@@ -24,6 +24,7 @@ import (
 	"hecate/projections/presets"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
+	"hecate/projections/traces"
 	"hecate/projections/usage"
 )
 
@@ -80,8 +81,9 @@ type Host struct {
 // API holds the operations of one server.
 type API struct {
 	Config
-	huma huma.API
-	ends *ends
+	huma   huma.API
+	ends   *ends
+	traces *traces.Reader
 }
 
 // Register declares all operations on h.
@@ -89,7 +91,7 @@ func Register(h huma.API, c Config) {
 	if c.Providers == nil {
 		c.Providers = noProviders{}
 	}
-	a := &API{Config: c, huma: h, ends: &ends{log: c.Commands.Store, clock: c.Clock, runs: map[string]time.Time{}}}
+	a := &API{Config: c, huma: h, ends: &ends{log: c.Commands.Store, clock: c.Clock, runs: map[string]time.Time{}}, traces: traces.NewReader(c.Commands.Store, c.Host.Backend)}
 	a.registerTasks()
 	a.registerRuns()
 	a.registerRunsAgain()
@@ -105,6 +107,7 @@ func Register(h huma.API, c Config) {
 	a.registerPermissions()
 	a.registerUsage()
 	a.registerProviders()
+	a.registerTraces()
 	a.registerSystem()
 	a.registerStats()
 	a.registerShutdown()

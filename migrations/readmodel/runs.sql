@@ -18,10 +18,12 @@ CREATE TABLE hecate_view_runs_@ (
     status  text   NOT NULL,
     since   bigint NOT NULL, -- microseconds since 1970 at the last change of status, 0 once it has ended
     waiting bigint NOT NULL, -- 1 while no live worker reaches its workspace
+    request text   NOT NULL, -- the id of the request that opened it
     doc     bytea  NOT NULL
 );
 CREATE UNIQUE INDEX hecate_view_runs_id_@ ON hecate_view_runs_@ (run_id);
 CREATE INDEX hecate_view_runs_task_@ ON hecate_view_runs_@ (task_id, number);
+CREATE INDEX hecate_view_runs_request_@ ON hecate_view_runs_@ (request, pos);
 CREATE INDEX hecate_view_runs_open_@ ON hecate_view_runs_@ (status, since, waiting) WHERE since > 0;
 
 CREATE TABLE hecate_view_steps_@ (

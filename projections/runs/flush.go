@@ -59,7 +59,7 @@ func (f *fold) collectRuns() error {
 		if run.Status(it.Status).Terminal() {
 			since = 0
 		}
-		f.out[1].Add(r.pos, r.id, it.TaskID, it.Number, it.Status, since, flag(it.WaitingReason != ""), doc)
+		f.out[1].Add(r.pos, r.id, it.TaskID, it.Number, it.Status, since, flag(it.WaitingReason != ""), it.RequestID, doc)
 		r.dirty = false
 	}
 	f.dirtyRuns = f.dirtyRuns[:0]
