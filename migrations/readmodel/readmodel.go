@@ -27,3 +27,8 @@ var Usage string
 //
 //go:embed presets.sql
 var Presets string
+
+// Audit is the schema of what the records of the log speak of.
+//
+//go:embed audit.sql
+var Audit string

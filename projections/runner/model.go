@@ -25,6 +25,10 @@ type Model interface {
 	NewFold() Fold     // a fold over one build's tables
 }
 
+// Undecoded is a Model that takes records as they are: the payloads of its facts are nil,
+// and there is no type or schema that it does not know.
+type Undecoded interface{ Undecoded() }
+
 // Fold collects the effect of a batch of facts in memory and writes it once. It may
 // keep what it has written, to save reading it again: nobody else writes there.
 type Fold interface {
@@ -37,7 +41,8 @@ type Fold interface {
 	Forget()
 }
 
-// Fact is a record of the log with its decoded payload. Texts in blobs stay references.
+// Fact is a record of the log with its decoded payload, see Undecoded for one without.
+// Texts in blobs stay references.
 type Fact struct {
 	eventstore.Record
 	Payload event.Payload
@@ -58,8 +63,13 @@ func never(eventstore.Record) bool { return false }
 func decode(m Model, records []eventstore.Record, parked func(eventstore.Record) bool) batch {
 	last := records[len(records)-1]
 	b := batch{first: records[0].Position, last: last.Position, lastID: last.ID}
+	_, asIs := m.(Undecoded)
 	for _, r := range records {
 		if !m.Wants(r.Type) || parked(r) {
+			continue
+		}
+		if asIs {
+			b.facts = append(b.facts, Fact{Record: r})
 			continue
 		}
 		p, err := event.Decode(r.Type, r.Schema, r.Data, nil)

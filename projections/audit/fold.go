@@ -1,0 +1,244 @@
+package audit
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"hecate/domain/run"
+	"hecate/eventstore"
+	"hecate/projections/readdb"
+	"hecate/projections/runner"
+)
+
+const (
+	namesMax    = 64 << 10          // names that are kept in memory between batches
+	spansMax    = 256               // the same for pieces of time
+	spanMicros  = 10 * 60 * 1000000 // the length of such a piece
+	streamRun   = "run-"
+	streamTask  = "task-"
+	streamOp    = "op-"
+	streamOther = "external-"
+)
+
+// code is the number of a name, and of what it belongs to.
+type code struct{ code, owner int64 }
+
+type span struct {
+	first, last int64
+	dirty       bool
+}
+
+// fold keeps names that it has met. They never change, so there is nothing to keep up.
+type fold struct {
+	codes  map[name]code
+	owners map[int64]int64 // tasks of runs, by their codes
+	last   int64           // the highest code, -1 until it is read
+	spans  map[int64]*span
+
+	records, names, places readdb.Rows
+	seen                   []int64 // codes of the record at hand
+}
+
+func newFold() *fold {
+	f := &fold{}
+	f.Forget()
+	return f
+}
+
+// Forget drops everything in memory.
+func (f *fold) Forget() {
+	*f = fold{
+		codes: map[name]code{}, owners: map[int64]int64{}, last: -1, spans: map[int64]*span{},
+		records: readdb.Rows{Table: recordsTable}, names: readdb.Rows{Table: namesTable}, places: readdb.Rows{Table: placesTable},
+	}
+}
+
+// Apply takes one record.
+func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error {
+	r, m := &fact.Record, mentionsOf(&fact.Record)
+	f.seen = f.seen[:0]
+	task, of, err := f.belongs(ctx, tx, r, &m)
+	if err != nil {
+		return err
+	}
+	typ := r.Type
+	if typ == externalEvent && m.Type != "" {
+		typ = m.Type
+	}
+	for _, n := range append(m.names(r), name{kindType, typ}, name{kindActor, actorName(r.Actor)}) {
+		if _, err := f.mention(ctx, tx, n, 0, r.Position); err != nil {
+			return err
+		}
+	}
+	if r.CausedBy > 0 {
+		f.places.Add(-r.CausedBy, r.Position)
+	}
+	f.records.Add(r.Position, r.At.UnixMicro(), task, of)
+	return f.stretch(ctx, tx, r)
+}
+
+// belongs finds the task and the run of a record, and notes the record there.
+func (f *fold) belongs(ctx context.Context, tx *readdb.Tx, r *eventstore.Record, m *mentions) (task, of int64, err error) {
+	taskID, runID := m.TaskID, m.RunID
+	if id, ok := strings.CutPrefix(r.Stream, streamTask); ok {
+		taskID = id
+	}
+	if id, ok := strings.CutPrefix(r.Stream, streamRun); ok {
+		if runID = id; r.Type != (run.Created{}).EventType() { // others may speak of another task
+			taskID = ""
+		}
+	}
+	if id, ok := strings.CutPrefix(r.Stream, streamOther); ok {
+		taskID, runID = "", id
+	}
+	if id, ok := strings.CutPrefix(r.Stream, streamOp); ok {
+		return f.operation(ctx, tx, r, id, taskID, runID)
+	}
+	return f.owned(ctx, tx, r, taskID, runID)
+}
+
+// operation does so for an operation on a workspace: only its first record says where.
+func (f *fold) operation(ctx context.Context, tx *readdb.Tx, r *eventstore.Record, id, taskID, runID string) (task, of int64, err error) {
+	if task, of, err = f.owned(ctx, tx, r, taskID, runID); err != nil {
+		return 0, 0, err
+	}
+	op, err := f.mention(ctx, tx, name{kindOperation, id}, of, r.Position)
+	if err != nil || of != 0 || op.owner == 0 {
+		return task, of, err
+	}
+	owner, err := f.ownerOf(ctx, tx, op.owner)
+	if err != nil {
+		return 0, 0, err
+	}
+	f.place(op.owner, r.Position)
+	if owner != 0 {
+		f.place(owner, r.Position)
+	}
+	return owner, op.owner, nil
+}
+
+func (f *fold) owned(ctx context.Context, tx *readdb.Tx, r *eventstore.Record, taskID, runID string) (task, of int64, err error) {
+	if taskID != "" {
+		c, err := f.mention(ctx, tx, name{kindTask, taskID}, 0, r.Position)
+		if err != nil {
+			return 0, 0, err
+		}
+		task = c.code
+	}
+	if runID == "" {
+		return task, 0, nil
+	}
+	c, err := f.mention(ctx, tx, name{kindRun, runID}, task, r.Position)
+	if err == nil && task == 0 && c.owner != 0 {
+		task = c.owner
+		f.place(task, r.Position)
+	}
+	return task, c.code, err
+}
+
+// mention notes that the record at a position speaks of n. Owner counts where n is new.
+func (f *fold) mention(ctx context.Context, tx *readdb.Tx, n name, owner, position int64) (code, error) {
+	c, err := f.code(ctx, tx, n, owner)
+	if err == nil {
+		f.place(c.code, position)
+	}
+	return c, err
+}
+
+func (f *fold) place(code, position int64) {
+	if !slices.Contains(f.seen, code) {
+		f.seen = append(f.seen, code)
+		f.places.Add(code, position)
+	}
+}
+
+// code returns the number of a name, which it gets at its first mention.
+func (f *fold) code(ctx context.Context, tx *readdb.Tx, n name, owner int64) (code, error) {
+	n = n.short()
+	if c, ok := f.codes[n]; ok {
+		return c, nil
+	}
+	if f.last < 0 {
+		if _, err := tx.One(ctx, `SELECT coalesce(max(code), 0) FROM hecate_view_audit_names_@`, nil, &f.last); err != nil {
+			return code{}, err
+		}
+	}
+	var c code
+	key := []byte(n.value)
+	found, err := tx.One(ctx, `SELECT code, owner FROM hecate_view_audit_names_@ WHERE kind = $1 AND value = $2`, []any{n.kind, key}, &c.code, &c.owner)
+	if err != nil {
+		return code{}, err
+	}
+	if !found {
+		f.last++
+		c = code{f.last, owner}
+		f.names.Add(n.kind, key, c.code, c.owner)
+	}
+	f.codes[n] = c
+	if n.kind == kindRun {
+		f.owners[c.code] = c.owner
+	}
+	return c, nil
+}
+
+// ownerOf returns the task of a run by its code.
+func (f *fold) ownerOf(ctx context.Context, tx *readdb.Tx, of int64) (int64, error) {
+	if owner, ok := f.owners[of]; ok {
+		return owner, nil
+	}
+	var owner int64
+	_, err := tx.One(ctx, `SELECT owner FROM hecate_view_audit_names_@ WHERE code = $1`, []any{of}, &owner)
+	return owner, err
+}
+
+// stretch notes the position in the record's piece of time.
+func (f *fold) stretch(ctx context.Context, tx *readdb.Tx, r *eventstore.Record) error {
+	slot := slotOf(r.At.UnixMicro())
+	s := f.spans[slot]
+	if s == nil {
+		s = &span{}
+		if _, err := tx.One(ctx, `SELECT first_place, last_place FROM hecate_view_audit_spans_@ WHERE slot = $1`, []any{slot}, &s.first, &s.last); err != nil {
+			return err
+		}
+		f.spans[slot] = s
+	}
+	if s.first == 0 {
+		s.first = r.Position
+	}
+	s.last, s.dirty = r.Position, true
+	return nil
+}
+
+// slotOf is the piece of time that a moment lies in, also one before 1970.
+func slotOf(micros int64) int64 {
+	slot := micros / spanMicros
+	if micros < slot*spanMicros {
+		slot--
+	}
+	return slot
+}
+
+// Flush writes what is new.
+func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
+	spans := readdb.Rows{Table: spansTable}
+	for slot, s := range f.spans {
+		if s.dirty {
+			spans.Add(slot, s.first, s.last)
+			s.dirty = false
+		}
+	}
+	for _, rows := range []*readdb.Rows{&f.names, &f.records, &f.places, &spans} {
+		if err := tx.Put(ctx, rows); err != nil {
+			return err
+		}
+	}
+	if len(f.codes) > namesMax {
+		clear(f.codes)
+		clear(f.owners)
+	}
+	if len(f.spans) > spansMax {
+		clear(f.spans)
+	}
+	return nil
+}
