@@ -31,6 +31,7 @@ type config struct {
 	RuntimeToken   string   `env:"HECATE_RUNTIME_TOKEN"`
 	OperatorsFile  string   `env:"HECATE_OPERATORS_FILE"`                            // default: operators.json in the data directory
 	OperatorProof  v1.Proof `env:"HECATE_OPERATOR_TOKEN_REQUIRED" envDefault:"auto"` // when decisions need an operator's token
+	AuditKeyFile   string   `env:"HECATE_AUDIT_KEY_FILE"`                            // default: audit.key in the data directory
 	PublicURL      string   `env:"HECATE_PUBLIC_URL"`
 	HostLabel      string   `env:"HECATE_RUNTIME_HOST_LABEL"`
 	DataDir        string   `env:"HECATE_DATA_DIR" envDefault:".data"`
@@ -121,6 +122,9 @@ func readConfig(environ []string) (config, error) {
 	}
 	if c.OperatorsFile == "" {
 		c.OperatorsFile = filepath.Join(c.DataDir, operators.ListFile)
+	}
+	if c.AuditKeyFile == "" {
+		c.AuditKeyFile = auditKeyPath(c.DataDir)
 	}
 	if c.PostgresURL == "" {
 		c.PostgresURL = c.DatabaseURL

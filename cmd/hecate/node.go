@@ -23,6 +23,7 @@ import (
 	"hecate/commands"
 	"hecate/domain/clock"
 	"hecate/eventstore"
+	"hecate/eventstore/proof"
 	"hecate/projections/presets"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
@@ -53,6 +54,7 @@ type node struct {
 	config   config
 	log      *slog.Logger
 	stores   *stores
+	sealer   *proof.Sealer // nil for a log in memory
 	models   *runner.Runner
 	pool     *worker.Pool
 	api      *api.Server
@@ -116,6 +118,9 @@ func (n *node) open(ctx context.Context) error {
 		n.log.Warn("whoever reaches the API may answer approvals, commands of agents as well", "HECATE_OPERATOR_TOKEN_REQUIRED", "never")
 	}
 	if n.stores, err = openStores(ctx, n.config, n.log); err != nil {
+		return err
+	}
+	if n.sealer, err = openSealer(ctx, n.config, n.stores.log, n.log); err != nil {
 		return err
 	}
 	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}, costs.Model{}, presets.Model{}}, Logger: n.log})
@@ -234,6 +239,9 @@ func (n *node) run(ctx context.Context) {
 	if n.partials != nil {
 		g.Go(func() error { return n.partials.Run(ctx) })
 	}
+	if n.sealer != nil {
+		g.Go(func() error { return n.sealer.Run(ctx) })
+	}
 	g.Go(func() error {
 		if err := n.http.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve HTTP: %w", err)
@@ -253,6 +261,9 @@ func (n *node) run(ctx context.Context) {
 	n.err = g.Wait()
 	if errors.Is(n.err, context.Canceled) {
 		n.err = nil
+	}
+	if n.sealer != nil {
+		n.sealer.Finish(ctx)
 	}
 	n.release()
 }

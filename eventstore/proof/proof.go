@@ -27,10 +27,11 @@ import (
 // NoteMax is the size in bytes that no checkpoint exceeds, with signatures of witnesses.
 const NoteMax = 64 << 10
 
-// Errors about checkpoints, told apart with errors.Is.
+// Errors about checkpoints and keys, told apart with errors.Is.
 var (
 	ErrForm      = errors.New("this is no checkpoint")
 	ErrSignature = errors.New("the checkpoint is not signed by the key")
+	ErrOtherKey  = errors.New("the log is sealed under another key")
 )
 
 // Origin is the name of a log in its checkpoints and keys.

@@ -54,17 +54,22 @@ func NewSealer(ctx context.Context, log Log, key Key, interval time.Duration, lo
 	return &Sealer{log: log, key: key, origin: Origin(id), interval: max(interval, intervalMin), logger: logger}, nil
 }
 
-// Run seals what is appended until ctx ends, and what is left then. A failure is logged and
-// tried again: records that are not sealed yet are still in the log.
+// Run seals what is appended until ctx ends. A failure is logged and tried again: records
+// that are not sealed yet are still in the log. Where other processes seal under another
+// key, it says so and returns.
 func (s *Sealer) Run(ctx context.Context) error {
 	pause := s.interval
 	for ctx.Err() == nil {
 		err := s.log.Wait(ctx, s.last.Size)
+		if err == nil {
+			err = s.Seal(ctx)
+		}
 		if errors.Is(err, eventstore.ErrClosed) {
 			return nil
 		}
-		if err == nil {
-			err = s.Seal(ctx)
+		if errors.Is(err, ErrOtherKey) {
+			s.logger.Warn("this process does not seal the log", "error", err)
+			return nil
 		}
 		if pause = s.pauseAfter(ctx, err, pause); ctx.Err() == nil {
 			wait(ctx, pause)
@@ -77,7 +82,7 @@ func (s *Sealer) Run(ctx context.Context) error {
 func (s *Sealer) Finish(ctx context.Context) {
 	ctx, stop := context.WithTimeout(context.WithoutCancel(ctx), finishMax)
 	defer stop()
-	if err := s.Seal(ctx); err != nil && !errors.Is(err, eventstore.ErrClosed) {
+	if err := s.Seal(ctx); err != nil && !errors.Is(err, eventstore.ErrClosed) && !errors.Is(err, ErrOtherKey) {
 		s.logger.Warn("the end of the log is not sealed", "sealed", s.last.Size, "error", err)
 	}
 }
@@ -106,7 +111,7 @@ func wait(ctx context.Context, d time.Duration) {
 
 // Seal extends the tree over all records that are in the log. It returns an error that
 // wraps eventstore.ErrTampered or ErrSignature, and signs nothing, if the tree is not the
-// one that was signed before.
+// one that was signed before; ErrOtherKey if others seal under another key.
 func (s *Sealer) Seal(ctx context.Context) error {
 	for tries := 1; ; {
 		more, err := s.extend(ctx)
@@ -201,7 +206,7 @@ func (s *Sealer) load(ctx context.Context) error {
 		return nil
 	}
 	if public != s.key.Public {
-		return fmt.Errorf("%w: the log is sealed under %.200s; give this process the same key file", ErrSignature, public)
+		return fmt.Errorf("%w, %.200s: give this process the same key file", ErrOtherKey, public)
 	}
 	head, err := Open(sealed.Note, s.key.Public)
 	if err != nil {

@@ -206,8 +206,8 @@ func TestForeignKey(t *testing.T) {
 	}
 	appendTo(t, s, "run-1", 3)
 	err := newSealer(t, s, keyOf(t, s)).Seal(withPatience(t))
-	if !errors.Is(err, proof.ErrSignature) || !strings.Contains(err.Error(), "the same key file") {
-		t.Errorf("sealed: %v, want ErrSignature and what to do", err)
+	if !errors.Is(err, proof.ErrOtherKey) || !strings.Contains(err.Error(), "the same key file") {
+		t.Errorf("sealed: %v, want ErrOtherKey and what to do", err)
 	}
 	if head := sealed(t, s, key); head.Size != 3 {
 		t.Errorf("sealed up to %d, want 3", head.Size)
@@ -261,7 +261,7 @@ func TestRun(t *testing.T) {
 
 // fakeLog is a log that stands still while nobody does anything, for tests of time.
 type fakeLog struct {
-	mu sync.Mutex
+	mu      sync.Mutex
 	records []eventstore.Record
 	hashes  [][32]byte
 	last    eventstore.Checkpoint
