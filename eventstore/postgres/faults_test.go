@@ -16,7 +16,7 @@ import (
 	"hecate/eventstore/storetest"
 )
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 func mustOpen(t *testing.T, url string) *postgres.Store {
 	t.Helper()

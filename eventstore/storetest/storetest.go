@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen. Nothing is measured with it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // Log is one new, empty log of the driver under test.
 type Log struct {

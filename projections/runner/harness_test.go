@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // noted and ignored are the two kinds of facts of these tests.
 type noted struct {

@@ -27,8 +27,8 @@ import (
 const (
 	envURL        = "HECATE_TEST_POSTGRES_URL"
 	envRequireAll = "HECATE_TEST_REQUIRE_ALL"
-	startMax      = 60 * time.Second // to start the server, on a busy machine
-	statementMax  = 30 * time.Second
+	startMax      = 4 * time.Minute // to start the server, on a busy machine
+	statementMax  = 2 * time.Minute
 )
 
 const howToInstall = `no PostgreSQL server to test with. Either install one (version 14 or newer),
