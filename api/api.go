@@ -22,9 +22,11 @@ import (
 	"hecate/api/console"
 	"hecate/api/docs"
 	"hecate/api/feed"
+	"hecate/api/request"
 	"hecate/api/stream"
 	v1 "hecate/api/v1"
 	"hecate/commands"
+	"hecate/domain/trace"
 	"hecate/eventstore"
 	"hecate/projections/presets"
 	"hecate/projections/runs"
@@ -45,6 +47,13 @@ type Config struct {
 	Log       *slog.Logger
 	Patience  time.Duration // how long an answer waits for the read models; 2 s if zero
 	Shutdown  func()        // asks the process to end and returns at once; nil if no request may
+
+	// Sampled decides whether a trace that begins with a request, or that its caller has
+	// begun, is kept; nil: as the caller says, else yes.
+	Sampled func(traceID string, caller trace.Parent) bool
+	// Served is told of each request that has been answered, before the next one of the
+	// connection is read; nil if nobody wants to know.
+	Served func(request.Served)
 
 	Permissions v1.PermissionFiles // of the server's machine; nil if it has none
 
@@ -77,6 +86,9 @@ func New(c Config) (*Server, error) {
 	if c.Patience == 0 {
 		c.Patience = patience
 	}
+	if c.Sampled == nil {
+		c.Sampled = func(_ string, caller trace.Parent) bool { return caller.TraceID == "" || caller.Sampled() }
+	}
 	listsAreNeverNull()
 	reader := feed.NewReader(c.Store)
 	hub := feed.NewHub(reader, c.Log)
@@ -95,7 +107,7 @@ func New(c Config) (*Server, error) {
 		Token: c.Token, Protected: v1.Base, ListenAddress: c.ListenAddress, PublicURL: c.Host.PublicURL, AllowedOrigins: c.AllowedOrigins,
 		Operators: c.Operators,
 	})
-	door := &door{next: route{mux}, guard: guard, models: c.Models, head: c.Store.Head, random: c.Executor.NewSalt, wait: c.Patience, log: c.Log}
+	door := &door{next: route{mux}, guard: guard, models: c.Models, head: c.Store.Head, random: c.Executor.NewSalt, wait: c.Patience, clock: c.Executor.Clock, log: c.Log, sampled: c.Sampled, served: c.Served}
 	return &Server{Handler: door, hub: hub, doc: h.OpenAPI()}, nil
 }
 

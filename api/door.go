@@ -15,7 +15,9 @@ import (
 	"hecate/api/envelope"
 	"hecate/api/request"
 	v1 "hecate/api/v1"
+	"hecate/domain/clock"
 	"hecate/domain/ident"
+	"hecate/domain/trace"
 	"hecate/projections/presets"
 	"hecate/projections/runs"
 	"hecate/projections/usage"
@@ -37,7 +39,11 @@ type door struct {
 	head   func(context.Context) (int64, error) // of the log
 	random func() [16]byte                      // 16 fresh random bytes, for trace ids
 	wait   time.Duration                        // how long a request may wait for the position that it demands
+	clock  clock.Clock
 	log    *slog.Logger
+
+	sampled func(traceID string, caller trace.Parent) bool
+	served  func(request.Served) // nil if nobody wants to know
 }
 
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -45,8 +51,10 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !request.SaneID(info.ID) {
 		info.ID = ident.New("req")
 	}
-	info.TraceID, info.SpanID = request.Join(r.Header.Get("traceparent"), d.random)
+	info.Join(r.Header.Get("traceparent"), d.random, d.sampled)
 	t := &tracked{ResponseWriter: w}
+	start := d.clock.Now()
+	defer func() { d.tell(t, r, info, start) }()
 	t.Header().Set(requestIDHeader, info.ID)
 	t.Header().Set("X-Content-Type-Options", "nosniff")
 	defer d.recover(t, r, info)
@@ -76,6 +84,15 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	d.next.ServeHTTP(t, r)
 	if t.dropped {
 		d.again(t, r)
+	}
+}
+
+// tell says in the log, and to whoever exports it, that a request has been answered.
+func (d *door) tell(w *tracked, r *http.Request, info request.Info, start time.Time) {
+	s := request.Served{Info: info, Method: request.Method(r.Method), Route: request.Route(r.Pattern), Status: w.status, Start: start, End: d.clock.Now()}
+	d.log.LogAttrs(request.With(r.Context(), info), slog.LevelInfo, request.EventName, s.Attrs()...)
+	if d.served != nil {
+		d.served(s)
 	}
 }
 
@@ -186,7 +203,8 @@ func (d *door) recover(w *tracked, r *http.Request, info request.Info) {
 // tracked knows whether the answer has begun.
 type tracked struct {
 	http.ResponseWriter
-	began bool
+	began  bool
+	status int // of the answer; 0 before it begins
 
 	late    bool // the read models lack something that the log holds, so a "not found" may not be true
 	dropped bool // such an answer was given, and not sent
@@ -198,6 +216,9 @@ func (t *tracked) WriteHeader(status int) {
 		t.dropped = true
 		return
 	}
+	if !t.began && status >= http.StatusOK {
+		t.status = status
+	}
 	t.began = true
 	t.ResponseWriter.WriteHeader(status)
 }
@@ -206,6 +227,9 @@ func (t *tracked) WriteHeader(status int) {
 func (t *tracked) Write(b []byte) (int, error) {
 	if t.dropped {
 		return len(b), nil
+	}
+	if !t.began {
+		t.status = http.StatusOK
 	}
 	t.began = true
 	return t.ResponseWriter.Write(b)

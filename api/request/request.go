@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"hecate/commands"
+	"hecate/domain/trace"
 	"hecate/eventstore"
 )
 
@@ -22,10 +23,13 @@ const (
 
 // Info is one request. TraceID and SpanID are lower-case hexadecimal digits.
 type Info struct {
-	ID      string           // the client's own X-Request-Id if it is sane
-	TraceID string           // the caller's, joined, or a new one
-	SpanID  string           // made for this request
-	Actor   eventstore.Actor // who asks; the zero value is a client without a name
+	ID      string       // the client's own X-Request-Id if it is sane
+	TraceID string       // the caller's, joined, or a new one
+	SpanID  string       // made for this request
+	Caller  trace.Parent // the caller's span; the zero value if it named none
+	// Unsampled says that nobody keeps the trace.
+	Unsampled bool
+	Actor     eventstore.Actor // who asks; the zero value is a client without a name
 
 	CommandID string // of a request that the client named, see CommandID
 }
@@ -41,12 +45,14 @@ func From(ctx context.Context) Info {
 	return r
 }
 
-// Traceparent is the request's own span as a W3C traceparent.
-func (r Info) Traceparent() string {
-	if r.TraceID == "" {
-		return ""
+// Place is the request's own span as others can go on from it, the zero value outside
+// of a request.
+func (r Info) Place() trace.Parent {
+	p := trace.Parent{TraceID: r.TraceID, SpanID: r.SpanID, Flags: trace.FlagsSampled}
+	if r.Unsampled {
+		p.Flags = trace.FlagsNone
 	}
-	return "00-" + r.TraceID + "-" + r.SpanID + "-01"
+	return p
 }
 
 // Verified reports whether the caller proved who it is.
@@ -61,7 +67,7 @@ func (r Info) Meta() commands.Meta {
 	if actor.Kind == "" {
 		actor.Kind = KindClient
 	}
-	return commands.Meta{Actor: actor, CommandID: r.CommandID, RequestID: r.ID, Trace: r.Traceparent()}
+	return commands.Meta{Actor: actor, CommandID: r.CommandID, RequestID: r.ID, Trace: r.Place().String()}
 }
 
 // SaneID reports whether a client's request id may be kept and shown: printable
@@ -74,37 +80,22 @@ func SaneID(id string) bool {
 }
 
 // Join makes the span of a request: in the trace of a valid traceparent, else in a
-// new one. random gives 16 fresh random bytes.
-func Join(traceparent string, random func() [16]byte) (traceID, spanID string) {
+// trace of its own. sampled decides whether that is kept; random gives 16 fresh random
+// bytes.
+func (r *Info) Join(traceparent string, random func() [16]byte, sampled func(traceID string, caller trace.Parent) bool) {
 	span := random()
-	spanID = hex.EncodeToString(span[:8])
-	if id, ok := parentTrace(traceparent); ok {
-		return id, spanID
+	r.SpanID = hex.EncodeToString(span[:8])
+	if caller, ok := trace.Parse(traceparent); ok {
+		r.Caller, r.TraceID = caller, caller.TraceID
+	} else {
+		id := random()
+		r.TraceID = hex.EncodeToString(id[:])
 	}
-	trace := random()
-	return hex.EncodeToString(trace[:]), spanID
+	r.Unsampled = !sampled(r.TraceID, r.Caller)
 }
 
 // TraceOf is the trace id of a W3C traceparent, "" if it has none.
 func TraceOf(traceparent string) string {
-	id, ok := parentTrace(traceparent)
-	if !ok {
-		return ""
-	}
-	return id
-}
-
-// parentTrace takes the trace id out of a W3C traceparent. Versions after 00 may
-// have more fields; version ff is invalid by the standard.
-func parentTrace(s string) (string, bool) {
-	f := strings.Split(strings.TrimSpace(s), "-")
-	if len(f) < 4 || f[0] == "00" && len(f) != 4 || f[0] == "ff" {
-		return "", false
-	}
-	for i, digits := range []int{2, 32, 16, 2} {
-		if len(f[i]) != digits || strings.Trim(f[i], "0123456789abcdef") != "" {
-			return "", false
-		}
-	}
-	return f[1], strings.Trim(f[1], "0") != "" && strings.Trim(f[2], "0") != ""
+	p, _ := trace.Parse(traceparent)
+	return p.TraceID
 }
