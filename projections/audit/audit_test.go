@@ -133,24 +133,30 @@ func filters() map[string]struct {
 		"a run": {audit.Filter{RunID: "run_deleted"}, func(r eventstore.Record) bool {
 			return r.Stream == "run-run_deleted" || r.Stream == "task-task_deleted" && has("run_id", "run_deleted")(r)
 		}},
-		"a type":           {audit.Filter{Types: []string{"run.finished"}}, of("run.finished")},
-		"types":            {audit.Filter{Types: []string{"run.finished", "run.failed", "nothing", "run.finished"}}, of("run.finished", "run.failed")},
-		"a later type":     {audit.Filter{Types: []string{"schedule.odd"}}, of("schedule.odd")},
-		"an approval":      {audit.Filter{ApprovalID: "approval_gate"}, has("approval_id", "approval_gate")},
-		"a type of a run":  {audit.Filter{RunID: "run_answers", Types: []string{"tool.dispatch.intended"}}, func(r eventstore.Record) bool { return r.Stream == "run-run_answers" && r.Type == "tool.dispatch.intended" }},
+		"a type":       {audit.Filter{Types: []string{"run.finished"}}, of("run.finished")},
+		"types":        {audit.Filter{Types: []string{"run.finished", "run.failed", "nothing", "run.finished"}}, of("run.finished", "run.failed")},
+		"a later type": {audit.Filter{Types: []string{"schedule.odd"}}, of("schedule.odd")},
+		"an approval":  {audit.Filter{ApprovalID: "approval_gate"}, has("approval_id", "approval_gate")},
+		"a type of a run": {audit.Filter{RunID: "run_answers", Types: []string{"tool.dispatch.intended"}}, func(r eventstore.Record) bool {
+			return r.Stream == "run-run_answers" && r.Type == "tool.dispatch.intended"
+		}},
 		"a type of a tool": {audit.Filter{Tool: "shell_exec", Types: []string{"tool.dispatch.settled"}}, both(has("tool_name", "shell_exec"), of("tool.dispatch.settled"))},
-		"a time":           {audit.Filter{From: minute, To: minute.Add(20 * time.Millisecond)}, func(r eventstore.Record) bool { return !r.At.Before(minute) && r.At.Before(minute.Add(20*time.Millisecond)) }},
-		"a type in time":   {audit.Filter{From: minute, Types: []string{"run.started"}}, func(r eventstore.Record) bool { return !r.At.Before(minute) && r.Type == "run.started" }},
-		"positions":        {audit.Filter{After: 10, Before: 20}, func(r eventstore.Record) bool { return r.Position > 10 && r.Position < 20 }},
-		"an actor's":       {audit.Filter{Actor: "system", RunID: "run_answers", Tool: "exec"}, of("workspace.changed")},
-		"nobody's":         {audit.Filter{Actor: "operator"}, of()},
-		"an unknown tool":  {audit.Filter{Tool: "none", Types: []string{"run.started"}}, of()},
-		"a host":           {audit.Filter{Host: "docs.example"}, func(r eventstore.Record) bool { return has("tool_call_id", "c9")(r) || has("file", "/home/you/p/.hecate/config.toml")(r) }},
-		"a host's port":    {audit.Filter{Host: "docs.example:8443"}, has("tool_call_id", "c9")},
-		"an offered host":  {audit.Filter{Host: "api.example"}, has("approval_id", "a9")},
-		"an offered tool":  {audit.Filter{Tool: "http_request"}, has("approval_id", "a9")},
-		"a file":           {audit.Filter{Path: "/ws/b.txt"}, has("path", "/ws/b.txt")},
-		"a directory":      {audit.Filter{Path: "src/b/"}, of("workspace.changed")},
+		"a time": {audit.Filter{From: minute, To: minute.Add(20 * time.Millisecond)}, func(r eventstore.Record) bool {
+			return !r.At.Before(minute) && r.At.Before(minute.Add(20*time.Millisecond))
+		}},
+		"a type in time":  {audit.Filter{From: minute, Types: []string{"run.started"}}, func(r eventstore.Record) bool { return !r.At.Before(minute) && r.Type == "run.started" }},
+		"positions":       {audit.Filter{After: 10, Before: 20}, func(r eventstore.Record) bool { return r.Position > 10 && r.Position < 20 }},
+		"an actor's":      {audit.Filter{Actor: "system", RunID: "run_answers", Tool: "exec"}, of("workspace.changed")},
+		"nobody's":        {audit.Filter{Actor: "operator"}, of()},
+		"an unknown tool": {audit.Filter{Tool: "none", Types: []string{"run.started"}}, of()},
+		"a host": {audit.Filter{Host: "docs.example"}, func(r eventstore.Record) bool {
+			return has("tool_call_id", "c9")(r) || has("file", "/home/you/p/.hecate/config.toml")(r)
+		}},
+		"a host's port":   {audit.Filter{Host: "docs.example:8443"}, has("tool_call_id", "c9")},
+		"an offered host": {audit.Filter{Host: "api.example"}, has("approval_id", "a9")},
+		"an offered tool": {audit.Filter{Tool: "http_request"}, has("approval_id", "a9")},
+		"a file":          {audit.Filter{Path: "/ws/b.txt"}, has("path", "/ws/b.txt")},
+		"a directory":     {audit.Filter{Path: "src/b/"}, of("workspace.changed")},
 		"a directory, untidy": {
 			audit.Filter{Path: "./src//"}, of("workspace.changed"),
 		},

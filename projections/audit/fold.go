@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -24,6 +25,9 @@ const (
 // code is the number of a name, and of what it belongs to.
 type code struct{ code, owner int64 }
 
+// place is a record that speaks of a code, or that follows from the record at minus code.
+type place struct{ code, position int64 }
+
 type span struct {
 	first, last int64
 	dirty       bool
@@ -36,8 +40,9 @@ type fold struct {
 	last   int64           // the highest code, -1 until it is read
 	spans  map[int64]*span
 
-	records, names, places readdb.Rows
-	seen                   []int64 // codes of the record at hand
+	records, names readdb.Rows
+	places         []place
+	seen           []int64 // codes of the record at hand
 }
 
 func newFold() *fold {
@@ -50,7 +55,7 @@ func newFold() *fold {
 func (f *fold) Forget() {
 	*f = fold{
 		codes: map[name]code{}, owners: map[int64]int64{}, last: -1, spans: map[int64]*span{},
-		records: readdb.Rows{Table: recordsTable}, names: readdb.Rows{Table: namesTable}, places: readdb.Rows{Table: placesTable},
+		records: readdb.Rows{Table: recordsTable}, names: readdb.Rows{Table: namesTable},
 	}
 }
 
@@ -72,7 +77,7 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 		}
 	}
 	if r.CausedBy > 0 {
-		f.places.Add(-r.CausedBy, r.Position)
+		f.places = append(f.places, place{-r.CausedBy, r.Position})
 	}
 	f.records.Add(r.Position, r.At.UnixMicro(), task, of)
 	return f.stretch(ctx, tx, r)
@@ -149,7 +154,7 @@ func (f *fold) mention(ctx context.Context, tx *readdb.Tx, n name, owner, positi
 func (f *fold) place(code, position int64) {
 	if !slices.Contains(f.seen, code) {
 		f.seen = append(f.seen, code)
-		f.places.Add(code, position)
+		f.places = append(f.places, place{code, position})
 	}
 }
 
@@ -228,7 +233,13 @@ func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
 			s.dirty = false
 		}
 	}
-	for _, rows := range []*readdb.Rows{&f.names, &f.records, &f.places, &spans} {
+	places := readdb.Rows{Table: placesTable}
+	slices.SortFunc(f.places, func(a, b place) int { return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.position, b.position)) })
+	for _, p := range f.places { // neighbours in the table come together
+		places.Add(p.code, p.position)
+	}
+	f.places = f.places[:0]
+	for _, rows := range []*readdb.Rows{&f.names, &f.records, &places, &spans} {
 		if err := tx.Put(ctx, rows); err != nil {
 			return err
 		}

@@ -92,10 +92,14 @@ func mentionsOf(r *eventstore.Record) mentions {
 	return m
 }
 
-// names lists what the record speaks of besides its type, actor, task and run. Some
-// may come twice.
+// names lists what the record speaks of besides its type, actor, task and run, at most
+// mentionsMax. Some may come twice. What a caller says in an event of its own is no
+// account of what happened here.
 func (m *mentions) names(r *eventstore.Record) []name {
 	var out list
+	if r.Type == externalEvent {
+		return nil
+	}
 	out.add(kindTool, m.ToolName)
 	out.add(kindApproval, m.ApprovalID)
 	if r.Type != artifactType {
@@ -125,8 +129,12 @@ func (m *mentions) names(r *eventstore.Record) []name {
 
 type list []name
 
+// mentionsMax bounds what one record is found by: a record that names more is found by
+// the first of them.
+const mentionsMax = 1024
+
 func (l *list) add(kind int64, value string) {
-	if value != "" {
+	if value != "" && len(*l) < mentionsMax {
 		*l = append(*l, name{kind, value})
 	}
 }

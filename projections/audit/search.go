@@ -52,6 +52,8 @@ func (s *search) edge() int64 {
 	return s.after
 }
 
+const spansQuery = `SELECT min(first_place), max(last_place) FROM hecate_view_audit_spans_@ WHERE slot >= $1 AND slot <= $2`
+
 // within narrows the positions to those that records of the time can have.
 func (s *search) within(ctx context.Context) (bool, error) {
 	from, to := int64(math.MinInt64), int64(math.MaxInt64)
@@ -62,9 +64,9 @@ func (s *search) within(ctx context.Context) (bool, error) {
 		to = slotOf(s.to.UnixMicro())
 	}
 	var first, last sql.NullInt64
-	query, args := `SELECT min(first_place), max(last_place) FROM hecate_view_audit_spans_@ WHERE slot >= $1 AND slot <= $2`, []any{from, to}
+	query, args := spansQuery, []any{from, to}
 	if s.from.IsZero() && s.to.IsZero() {
-		query, args = `SELECT min(position), max(position) FROM hecate_view_audit_records_@`, nil
+		query, args = `SELECT (SELECT min(position) FROM hecate_view_audit_records_@), (SELECT max(position) FROM hecate_view_audit_records_@)`, nil
 	}
 	_, err := s.tx.One(ctx, query, args, &first, &last)
 	if err != nil || !first.Valid {
@@ -121,8 +123,7 @@ func (s *search) cut(edge, n int64) {
 // piece is what lies before the end of the next entries of one list.
 func (s *search) piece(ctx context.Context, codes []int64) (search, error) {
 	p := *s
-	query := fmt.Sprintf(`SELECT position FROM hecate_view_audit_places_@ WHERE code = $1 AND position > $2 AND position < $3 ORDER BY position %s LIMIT 1 OFFSET %d`,
-		s.direction(), pieceMentions-1)
+	query := s.endQuery()
 	for _, c := range codes {
 		var position int64
 		found, err := s.tx.One(ctx, query, []any{c, p.after, p.before}, &position)
@@ -136,6 +137,12 @@ func (s *search) piece(ctx context.Context, codes []int64) (search, error) {
 		}
 	}
 	return p, nil
+}
+
+// endQuery finds where the next entries of a code end.
+func (s *search) endQuery() string {
+	return fmt.Sprintf(`SELECT position FROM hecate_view_audit_places_@ WHERE code = $1 AND position > $2 AND position < $3 ORDER BY position %s LIMIT 1 OFFSET %d`,
+		s.direction(), pieceMentions-1)
 }
 
 func (s *search) direction() string {
