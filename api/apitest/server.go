@@ -48,7 +48,7 @@ type Options struct {
 	Public    string
 	Slow      bool          // the read models never move
 	Pipes     bool          // clients come over pipes in memory, not over sockets
-	Patience  time.Duration // with them; 2 s if zero
+	Patience  time.Duration // with them; a minute if zero and they move, for busy machines
 	Log       io.Writer     // the server's log; nowhere if nil
 	Shutdown  func()
 	Providers v1.Providers
@@ -64,6 +64,9 @@ func Start(t testing.TB, o Options) *Server {
 	x := Executor(t, o.Policies...)
 	if o.Log == nil {
 		o.Log = io.Discard
+	}
+	if o.Patience == 0 && !o.Slow {
+		o.Patience = time.Minute
 	}
 	o.Proof, o.Sandbox = cmp.Or(o.Proof, v1.ProofNever), cmp.Or(o.Sandbox, "none")
 	log := slog.New(slog.NewTextHandler(o.Log, nil))

@@ -41,7 +41,7 @@ func serve(t *testing.T, dir string) string {
 			t.Logf("the server ended: %v\n%s", err, &log)
 		}
 	})
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		var at struct {
 			BaseURL string `json:"base_url"`
 		}
@@ -124,7 +124,7 @@ func isFresh(t *testing.T, url string) {
 
 // followsATask runs a command through the generated client, from task to output.
 func followsATask(t *testing.T, url string) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c, err := NewClientWithResponses(url)
 	if err != nil {

@@ -154,7 +154,7 @@ func TestDeletedTaskLeavesTheStream(t *testing.T) {
 	defer resp.Body.Close()
 	other := s.Task(t, nil)
 	s.StartRun(t, other)
-	deadline := time.AfterFunc(5*time.Second, func() { resp.Body.Close() })
+	deadline := time.AfterFunc(2*time.Minute, func() { resp.Body.Close() })
 	defer deadline.Stop()
 	for {
 		f, err := frames.Next()
