@@ -88,18 +88,20 @@ type Bounds struct {
 	FirstPayload, LastPayload int64 // positions of the rows with their data
 	Floor                     int64 // positions that were given out, whatever the log holds
 	Sealed                    int64 // size of the newest checkpoint
+	TreeEnd                   int64 // how many hashes the tree has, going by its last row
 }
 
 // Bounds reads them.
 func (l *Log) Bounds(ctx context.Context) (b Bounds, err error) {
-	sealed := "0"
+	tree := "0, 0"
 	if l.hasTree {
-		sealed = `(SELECT coalesce(max(size), 0) FROM hecate_checkpoints)`
+		tree = `(SELECT coalesce(max(size), 0) FROM hecate_checkpoints),
+			coalesce((SELECT start + length(hashes) / 32 FROM hecate_tree ORDER BY start DESC LIMIT 1), 0)`
 	}
 	err = l.row(ctx, `SELECT (SELECT coalesce(min(position), 0) FROM hecate_log), (SELECT coalesce(max(position), 0) FROM hecate_log),
 		(SELECT coalesce(min(position), 0) FROM hecate_payload), (SELECT coalesce(max(position), 0) FROM hecate_payload),
-		(SELECT coalesce(max(floor), 0) FROM hecate_log_state), `+sealed).
-		Scan(&b.First, &b.Last, &b.FirstPayload, &b.LastPayload, &b.Floor, &b.Sealed)
+		(SELECT coalesce(max(floor), 0) FROM hecate_log_state), `+tree).
+		Scan(&b.First, &b.Last, &b.FirstPayload, &b.LastPayload, &b.Floor, &b.Sealed, &b.TreeEnd)
 	return b, err
 }
 

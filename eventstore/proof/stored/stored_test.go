@@ -106,7 +106,7 @@ func check(t *testing.T, s eventstore.Store, read func() (*stored.Log, error)) {
 	if mine, _ := s.LogID(ctx); id != mine || err != nil {
 		t.Errorf("log id %q, %v, want %q", id, err, mine)
 	}
-	if b, err := l.Bounds(ctx); b != (stored.Bounds{First: 1, Last: 3, FirstPayload: 1, LastPayload: 3, Sealed: 2}) || err != nil {
+	if b, err := l.Bounds(ctx); b != (stored.Bounds{First: 1, Last: 3, FirstPayload: 1, LastPayload: 3, Sealed: 2, TreeEnd: 3}) || err != nil {
 		t.Errorf("bounds %+v, %v", b, err)
 	}
 	if c, err := l.Commands(ctx, []string{"cmd-1", "cmd-2"}); len(c) != 1 || c["cmd-1"] != (stored.Span{First: 1, Last: 3}) || err != nil {
