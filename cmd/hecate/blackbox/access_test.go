@@ -125,7 +125,7 @@ func TestSecondProcessOnTheSameDataIsRefused(t *testing.T) {
 // take longer, and its runs go on with the next one.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "HECATE_SHUTDOWN_TIMEOUT=3s")
+	s := serve(t, "HECATE_SHUTDOWN_TIMEOUT=4s")
 	equal(t, "exit code of an idle server", s.terminate(t), 0)
 	s.start(t)
 
@@ -134,10 +134,10 @@ func TestShutdown(t *testing.T) {
 	agent, c := s.agentRun(t, []reply{{Hang: true}, says("done")})
 	c.awaitRequests(t, 1)
 	eventually(t, "the command runs", func() bool { return runs(sleep) })
-	feed := s.follow(t, time.Minute, api+"/events/stream")
+	feed := s.follow(t, patience, api+"/events/stream")
 	began := time.Now()
 	equal(t, "exit code", s.terminate(t), 0)
-	if took := time.Since(began); took > 8*time.Second {
+	if took := time.Since(began); took > 30*time.Second {
 		t.Errorf("it took %v", took)
 	}
 	goneSoon(t, sleep)

@@ -7,9 +7,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -20,12 +23,13 @@ const api = "/hecate/v1"
 type client struct {
 	base   string
 	hc     *http.Client
-	header http.Header // sent with every request
+	header http.Header   // sent with every request
+	seen   *atomic.Int64 // the furthest position in the log that the test has been shown
 }
 
 func newClient(base string) *client {
-	return &client{base: base, header: http.Header{}, hc: &http.Client{
-		Timeout:   30 * time.Second,
+	return &client{base: base, header: http.Header{}, seen: &atomic.Int64{}, hc: &http.Client{
+		Timeout:   patience,
 		Transport: &http.Transport{MaxIdleConnsPerHost: 64, Proxy: nil},
 	}}
 }
@@ -75,14 +79,55 @@ func (c *client) send(method, path string, body any, header ...string) (answer, 
 	return answer{resp.StatusCode, resp.Header, raw}, err
 }
 
-// ask sends and fails the test if there is no answer at all.
+// ask sends and fails the test if there is no answer at all. An answer that says of itself
+// that it is older than what the test has seen is asked for again: on a slow machine the read
+// models lag.
 func (c *client) ask(t *testing.T, method, path string, body any, header ...string) answer {
 	t.Helper()
-	a, err := c.send(method, path, body, header...)
-	if err != nil {
-		t.Fatalf("%s %s: %v", method, path, err)
+	for end := time.Now().Add(patience); ; time.Sleep(pollEvery) {
+		a, err := c.send(method, path, body, header...)
+		if err != nil {
+			t.Fatalf("%s %s: %v", method, path, err)
+		}
+		if method != http.MethodGet {
+			if p := a.position(); p < math.MaxInt64 {
+				c.saw(p)
+			}
+			return a
+		}
+		if !c.behind(path, a) || time.Now().After(end) {
+			return a
+		}
 	}
-	return a
+}
+
+func (c *client) behind(path string, a answer) bool {
+	if strings.Contains(path, "/events") {
+		return false // they come from the log
+	}
+	if a.status == http.StatusServiceUnavailable {
+		return strings.Contains(string(a.body), "read models")
+	}
+	return a.position() < c.seen.Load()
+}
+
+// saw remembers that the test knows of a position in the log.
+func (c *client) saw(position int64) {
+	for {
+		before := c.seen.Load()
+		if before >= position || c.seen.CompareAndSwap(before, position) {
+			return
+		}
+	}
+}
+
+// position is where in the log an answer stands; the end of all logs if it does not say.
+func (a answer) position() int64 {
+	n, err := strconv.ParseInt(a.header.Get("Hecate-Position"), 10, 64)
+	if err != nil {
+		return math.MaxInt64
+	}
+	return n
 }
 
 // get, post and data expect a 200 and return the object or list inside its envelope.

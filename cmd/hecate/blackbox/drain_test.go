@@ -19,7 +19,7 @@ func TestDrainOfAModelCall(t *testing.T) {
 	c.awaitRequests(t, 2)
 	began := time.Now()
 	equal(t, "exit code", s.terminate(t), 0)
-	if took := time.Since(began); took > 6*time.Second { // commands would have eight
+	if took := time.Since(began); took > 30*time.Second { // commands would have 58
 		t.Errorf("it took %v", took)
 	}
 	contains(t, "log", s.printed(), `"msg":"gateway shutting down"`, `"trigger":"terminated"`)
@@ -49,7 +49,7 @@ func TestDrainOfACommand(t *testing.T) {
 	eventually(t, "no requests are served any more", func() bool { _, err := s.send("GET", "/healthz", nil); return err != nil })
 	equal(t, "what happened meanwhile", read(t, marker), "x\n")
 	write(t, filepath.Join(dir, "go"), "")
-	code, err := s.wait(12 * time.Second)
+	code, err := s.wait(patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func signal(t *testing.T, s *server, sig syscall.Signal) {
 // never run again: its result says what came of it.
 func TestDrainOfALongCommand(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "HECATE_SHUTDOWN_TIMEOUT=3s")
+	s := serve(t, "HECATE_SHUTDOWN_TIMEOUT=4s")
 	dir := t.TempDir()
 	sleep := nap(60)
 	r, c := s.agentRun(t, []reply{asks(shell("c1", "echo x >> marker; "+sleep), shell("c2", "echo y >> marker")), says("done")}, in(dir))
@@ -104,7 +104,7 @@ func TestShutdownByRequest(t *testing.T) {
 	a := s.ask(t, "POST", api+"/system/shutdown", nil)
 	equal(t, "status", a.status, 202)
 	equal(t, "body", strings.TrimSpace(string(a.body)), `{"object":"system_shutdown"}`)
-	code, err := s.wait(12 * time.Second)
+	code, err := s.wait(patience)
 	if err != nil {
 		t.Fatal(err)
 	}

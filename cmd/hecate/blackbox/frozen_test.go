@@ -46,7 +46,7 @@ func TestFrozenNode(t *testing.T) {
 func TestLongModelCallKeepsItsLease(t *testing.T) {
 	t.Parallel()
 	all := nodes(t, 2, "HECATE_TASK_RECONCILE_INTERVAL=500ms")
-	r, c := all[0].agentRun(t, []reply{{Text: "slow", DelayMS: 6000}})
+	r, c := all[0].agentRun(t, []reply{{Text: "slow", DelayMS: 1000 * (leaseSeconds + 4)}})
 	r.at(all[1]).becomes(t, "completed")
 	equal(t, "requests", c.count(), 1)
 	for kind, n := range map[string]int{"gap.run_disconnected": 0, "run.claimed": 1, "run.started": 1, "run.finished": 1} {
@@ -91,7 +91,7 @@ func elsewhere(t *testing.T, model *fakeModel, env ...string) *server {
 		t.Fatal(err)
 	}
 	s.wrap = append(append([]string{"unshare"}, namespaces()[:len(namespaces())-1]...), "sh", "-c", `hostname elsewhere && exec "$@"`, "sh")
-	t.Cleanup(func() { s.kill() })
+	t.Cleanup(s.end)
 	s.start(t)
 	return s
 }
@@ -154,7 +154,7 @@ func TestNodesShareNoDataDirectory(t *testing.T) {
 // A request that is named is carried out once, whichever nodes it is sent to.
 func TestNamedRequestsAtSeveralNodes(t *testing.T) {
 	t.Parallel()
-	all := nodes(t, 2)
+	all := nodes(t, 2, endless)
 	r := all[0].begin(t, sh("exit 1"))
 	r.becomes(t, "failed")
 	ids := atOnce(10, func(i int) string {

@@ -35,7 +35,7 @@ func TestHistories(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T, env ...string) ([]*server, func(*testing.T) *sql.DB){
 		"two nodes": func(t *testing.T, env ...string) ([]*server, func(*testing.T) *sql.DB) {
 			url := pgtest.URL(t)
-			return nodesOn(t, url, 2, append(env, "TMPDIR="+t.TempDir())...), func(t *testing.T) *sql.DB { return openDB(t, "pgx", url) }
+			return nodesOn(t, url, 2, append(env, "TMPDIR="+t.TempDir(), "HECATE_TASK_QUEUE_LEASE_SECONDS=2")...), func(t *testing.T) *sql.DB { return openDB(t, "pgx", url) }
 		},
 		"sqlite": func(t *testing.T, env ...string) ([]*server, func(*testing.T) *sql.DB) {
 			s := serve(t, env...)

@@ -26,7 +26,7 @@ func TestLocksBetweenRuns(t *testing.T) {
 // It is the same between runs of two nodes.
 func TestLocksBetweenNodes(t *testing.T) {
 	t.Parallel()
-	all := nodes(t, 2, "HECATE_TASK_QUEUE_WORKERS=4") // any of them may have to execute all four runs
+	all := nodes(t, 2, "HECATE_TASK_QUEUE_WORKERS=4", endless) // any of them may have to execute all four runs
 	locksBetweenRuns(t, all[0], all[1])
 }
 
@@ -202,7 +202,7 @@ func TestLocksAndWorkers(t *testing.T) {
 // It is the same over the nodes of a database.
 func TestLocksAndRunsOfAllNodes(t *testing.T) {
 	t.Parallel()
-	holderComesBack(t, nodes(t, 2, "HECATE_TASK_MAX_CONCURRENT=1")[0])
+	holderComesBack(t, nodes(t, 2, "HECATE_TASK_MAX_CONCURRENT=1", endless)[0])
 }
 
 func holderComesBack(t *testing.T, s *server) {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // An agent that looks once and answers: everything that clients read of such a run.
@@ -232,12 +231,8 @@ func TestBackgroundProcessesHoldNobodyUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			background := nap(300)
-			began := time.Now()
 			r, model := open(t).agentRun(t, []reply{asks(shell("c1", fmt.Sprintf(c.format, background))), says("done")})
-			r.becomes(t, "completed")
-			if took := time.Since(began); took > 10*time.Second {
-				t.Errorf("it took %v", took)
-			}
+			r.becomes(t, "completed") // while what it left has minutes to go
 			texts := model.request(t, 1).answered(t, "c1")
 			contains(t, "result", texts[0], c.want)
 			if strings.Contains(texts[0], "late") {

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"hecate/eventstore/postgres/pgtest"
 )
@@ -41,7 +40,7 @@ func testMain(m *testing.M) int {
 	}
 	code := pgtest.Main(m)
 	stopShared()
-	if left := orphans(5 * time.Second); len(left) > 0 {
+	if left := orphans(patience); len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "FAIL: processes outlived their servers: %q\n", left)
 		code = max(code, 1)
 	}

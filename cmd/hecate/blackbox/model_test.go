@@ -26,6 +26,7 @@ type reply = scripted.Reply
 type fakeModel struct {
 	url  string
 	stop func()
+	seen atomic.Int64 // what clients of servers with this model have seen of their log
 	busy atomic.Int64 // requests that are being answered
 
 	mu            sync.Mutex

@@ -11,9 +11,14 @@ import (
 	"hecate/eventstore/postgres/pgtest"
 )
 
-// lease is how long a node of these tests holds what it has without a sign of life:
-// short for those who wait for its end, long enough for a busy machine.
-const lease = "HECATE_TASK_QUEUE_LEASE_SECONDS=4"
+// How long a node of these tests holds what it has without a sign of life. A lease is short
+// for those who wait for its end, and yet long enough for a busy machine; where no node dies
+// it is as good as endless.
+const (
+	leaseSeconds = 8
+	lease        = "HECATE_TASK_QUEUE_LEASE_SECONDS=8"
+	endless      = "HECATE_TASK_QUEUE_LEASE_SECONDS=600"
+)
 
 // nodes starts servers over one PostgreSQL database, each with a data directory of its
 // own, that share a model and a directory for workspaces. They end with the test.
@@ -55,7 +60,7 @@ func node(t *testing.T, model *fakeModel, env ...string) *server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.kill() })
+	t.Cleanup(s.end)
 	s.start(t)
 	return s
 }
@@ -98,7 +103,7 @@ func workersSeen(t *testing.T, s *server) string {
 // Every node serves the whole API, whoever executes: what one was told, the others show.
 func TestEveryNodeServesEverything(t *testing.T) {
 	t.Parallel()
-	all := nodes(t, 3, "HECATE_TASK_QUEUE_WORKERS=2")
+	all := nodes(t, 3, "HECATE_TASK_QUEUE_WORKERS=2", endless)
 	ids := map[string]int{}
 	var runs []run
 	for i := range 12 { // begun here, followed there
@@ -133,7 +138,7 @@ func TestEveryNodeServesEverything(t *testing.T) {
 // A cancel ends what goes on at another node; so it is with an approval that lets it go on.
 func TestAnswersReachTheNodeThatExecutes(t *testing.T) {
 	t.Parallel()
-	all := nodes(t, 2, "HECATE_TASK_APPROVAL_POLICIES=git_exec")
+	all := nodes(t, 2, "HECATE_TASK_APPROVAL_POLICIES=git_exec", endless)
 	sleep := nap(60)
 	r, c := all[0].agentRun(t, []reply{asks(shell("c1", sleep)), says("never")})
 	on, others := r.executor(t, all)
@@ -162,13 +167,14 @@ func TestAnswersReachTheNodeThatExecutes(t *testing.T) {
 // one succeeds.
 func TestOneOpenRunOverAllNodes(t *testing.T) {
 	t.Parallel()
-	all := nodes(t, 2)
-	c := all[0].model.script()
+	all := nodes(t, 2, endless)
+	c, answered := all[0].model.script(), make(chan struct{})
 	c.each = func(n int) reply {
 		if n == 0 {
 			return refusal("not today")
 		}
-		return reply{Text: "ok", DelayMS: 500}
+		<-answered // the run that is opened stays open
+		return says("ok")
 	}
 	first := all[0].begin(t, agent(c))
 	first.becomes(t, "failed")
@@ -181,6 +187,7 @@ func TestOneOpenRunOverAllNodes(t *testing.T) {
 		d, _ := parse(a.body)
 		return d.obj("data")
 	})
+	close(answered)
 	var won []run
 	for _, d := range opened {
 		if d.str("id") != "" {
@@ -202,7 +209,7 @@ func TestOneOpenRunOverAllNodes(t *testing.T) {
 func TestConcurrencyLimitOverNodes(t *testing.T) {
 	t.Parallel()
 	const limit = 3
-	all := nodes(t, 2, fmt.Sprint("HECATE_TASK_MAX_CONCURRENT=", limit))
+	all := nodes(t, 2, fmt.Sprint("HECATE_TASK_MAX_CONCURRENT=", limit), endless)
 	dir := t.TempDir()
 	var runs []run
 	for i := range 10 {

@@ -76,7 +76,7 @@ func nodeIsCutOff(t *testing.T, cut func(*wire)) {
 func TestShortOutage(t *testing.T) {
 	t.Parallel()
 	w := newWire(t, pgtest.URL(t))
-	s := node(t, nil, append(onPostgres(w.url), "HECATE_TASK_QUEUE_LEASE_SECONDS=30")...)
+	s := node(t, nil, append(onPostgres(w.url), "HECATE_TASK_QUEUE_LEASE_SECONDS=60")...)
 	dir := t.TempDir()
 	r, c := s.agentRun(t, []reply{asks(shell("c1", "echo 1 >> m; while [ ! -e go ]; do sleep 0.02; done; echo 2 >> m"), shell("c2", "echo 3 >> m")), says("done")}, in(dir))
 	eventually(t, "the command runs", func() bool { return fileLines(filepath.Join(dir, "m")) == 1 })

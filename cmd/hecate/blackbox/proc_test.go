@@ -70,7 +70,7 @@ func goneSoon(t *testing.T, naps ...string) {
 
 const (
 	pollEvery = 10 * time.Millisecond
-	patience  = 60 * time.Second // for what takes milliseconds on an idle machine
+	patience  = 2 * time.Minute // for what takes milliseconds on an idle machine
 )
 
 // eventually polls until ok holds, and fails the test if it never does.

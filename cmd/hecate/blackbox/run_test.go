@@ -200,6 +200,7 @@ func (r run) events(t *testing.T) []doc {
 		}
 		all = append(all, page...)
 		after = page[len(page)-1].num("sequence")
+		r.saw(after)
 	}
 }
 

@@ -69,6 +69,7 @@ func prepareWith(model *fakeModel, env ...string) (*server, error) {
 	}
 	addr := freePort()
 	s := &server{client: newClient("http://" + addr), model: model, dir: filepath.Join(dir, "data"), log: filepath.Join(dir, "log")}
+	s.seen = &model.seen // servers that share a model share a log
 	for i := range env { // =MODEL stands for the model's address
 		env[i] = strings.Replace(env[i], "=MODEL", "="+model.url, 1)
 	}
@@ -81,6 +82,7 @@ func prepareWith(model *fakeModel, env ...string) (*server, error) {
 		"HECATE_BACKEND=sqlite",
 		"HECATE_TASK_APPROVAL_POLICIES=",
 		"HECATE_TASK_QUEUE_WORKERS=4",
+		"HECATE_SHUTDOWN_TIMEOUT=60s",
 		"PROVIDER_FAKE_BASE_URL=" + model.url,
 		"PROVIDER_FAKE_API_KEY=dummy",
 		"PROVIDER_FAKE_KIND=local",
@@ -109,7 +111,7 @@ func serve(t *testing.T, env ...string) *server {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.model.stop)
-	t.Cleanup(func() { s.kill() })
+	t.Cleanup(s.end)
 	s.start(t)
 	return s
 }
@@ -126,8 +128,8 @@ func (s *server) launch() error {
 	if err := s.exec(); err != nil {
 		return err
 	}
-	hc := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(3 * time.Millisecond) {
+	hc := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	for end := time.Now().Add(patience); ; time.Sleep(3 * time.Millisecond) {
 		if resp, err := hc.Get(s.base + "/healthz"); err == nil {
 			_ = resp.Body.Close() // only the status counts
 			if resp.StatusCode == http.StatusOK {
@@ -142,7 +144,7 @@ func (s *server) launch() error {
 		}
 		if time.Now().After(end) {
 			s.kill()
-			return fmt.Errorf("the server is not healthy after 30 s:\n%s", s.printed())
+			return fmt.Errorf("the server is not healthy after %v:\n%s", patience, s.printed())
 		}
 	}
 }
@@ -170,6 +172,9 @@ func (s *server) exec() error {
 	s.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	if err := s.cmd.Start(); err != nil {
 		return err
+	}
+	if slices.Contains(s.env, "HECATE_BACKEND=memory") {
+		s.seen.Store(0) // it begins a log of its own
 	}
 	cmd, exited := s.cmd, make(chan struct{})
 	s.exited = exited
@@ -205,6 +210,14 @@ func (s *server) kill() {
 	s.hc.CloseIdleConnections()
 }
 
+// end kills the process and waits for what it had started: it may be writing into
+// directories that are removed next.
+func (s *server) end() {
+	s.kill()
+	home := "HOME=" + filepath.Dir(s.dir) + "\x00"
+	soon(func() bool { return len(processesWith("environ", home)) == 0 })
+}
+
 // crash kills the process and starts another one on the same data.
 func (s *server) crash(t *testing.T) {
 	t.Helper()
@@ -231,7 +244,7 @@ func (s *server) terminate(t *testing.T) int {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	code, err := s.wait(12 * time.Second)
+	code, err := s.wait(patience)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +252,7 @@ func (s *server) terminate(t *testing.T) int {
 	return code
 }
 
-// refuses asserts that a server does not start with these settings: exit code 1, soon,
+// refuses asserts that a server does not start with these settings: exit code 1,
 // and every given word in what it prints.
 func refuses(t *testing.T, env []string, words ...string) {
 	t.Helper()
@@ -256,7 +269,7 @@ func (s *server) endsAtStart(t *testing.T, words ...string) {
 	if err := s.exec(); err != nil {
 		t.Fatal(err)
 	}
-	code, err := s.wait(10 * time.Second)
+	code, err := s.wait(patience)
 	if err != nil || code != 1 {
 		t.Fatalf("exit code %d, %v; want 1\n%s", code, err, s.printed())
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // checkFrames asserts what holds for every stream of a run: ids are the sequences of
@@ -170,8 +169,7 @@ func TestHeartbeats(t *testing.T) {
 	s := gated(t)
 	r, _ := s.agentRun(t, []reply{asks(shell("c1", "true"))})
 	r.parked(t)
-	const limit = 22 * time.Second // 15 s and what a busy machine adds
-	feed := s.follow(t, limit, api+"/events/stream?event_type=never.happens")
+	feed := s.follow(t, patience, api+"/events/stream?event_type=never.happens")
 	first, err := feed.next()
 	if err != nil || first.comment != "ok" {
 		t.Fatalf("the feed opens with %+v, %v", first, err)
@@ -184,7 +182,7 @@ func TestHeartbeats(t *testing.T) {
 			}
 			return err
 		}
-		own, err := s.connect(deadline(t, limit), r.path()+"/stream")
+		own, err := s.connect(deadline(t, patience), r.path()+"/stream")
 		for err == nil {
 			var f frame
 			if f, err = own.next(); f.comment != "" {
@@ -243,7 +241,7 @@ func TestFeedSurvivesReconnects(t *testing.T) {
 	for _, e := range pages(t, s.client, "limit=500") {
 		start = e.num("sequence")
 	}
-	ctx, finish := context.WithCancel(deadline(t, 40*time.Second))
+	ctx, finish := context.WithCancel(deadline(t, 2*patience))
 	defer finish()
 
 	var producers sync.WaitGroup
@@ -316,10 +314,10 @@ func TestSlowSubscriberHarmsNobody(t *testing.T) {
 	s := open(t)
 	dir := t.TempDir()
 	for range 3 {
-		s.follow(t, time.Minute, api+"/events/stream") // nobody reads it
+		s.follow(t, 2*patience, api+"/events/stream") // nobody reads it
 	}
 	r := s.begin(t, sh("head -c 1500000 /dev/zero | tr '\\0' x; head -c 1500000 /dev/zero | tr '\\0' y"), in(dir))
-	feed := s.follow(t, 30*time.Second, api+"/events/stream?task_id="+r.task)
+	feed := s.follow(t, patience, api+"/events/stream?task_id="+r.task)
 	for bytes := 0; ; {
 		f, err := feed.event()
 		if err != nil {

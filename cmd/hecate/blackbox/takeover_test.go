@@ -48,7 +48,7 @@ func checkTakenOver(t *testing.T, r run, from *server) {
 	gap := only(t, r, "gap.run_disconnected")
 	want{
 		"reason": "worker_lease_expired", "action": "requeued", "prior_status": "running", "recovered_status": "queued",
-		"recovery_strategy": "periodic_requeue", "stale_threshold_ms": 4000,
+		"recovery_strategy": "periodic_requeue", "stale_threshold_ms": leaseSeconds * 1000,
 	}.check(t, "gap", gap)
 	claims := objects(ofType(r.events(t), "run.claimed"))
 	if len(claims) != 2 || claims[0].num("epoch") >= claims[1].num("epoch") || claims[0].str("node_id") == claims[1].str("node_id") {
@@ -64,7 +64,7 @@ func checkTakenOver(t *testing.T, r run, from *server) {
 // A node that is started again takes its own runs back at once, whatever its lease was.
 func TestRestartedNodeTakesItsRunsBack(t *testing.T) {
 	t.Parallel()
-	all := nodes(t, 2, "HECATE_TASK_QUEUE_LEASE_SECONDS=600")
+	all := nodes(t, 2, endless)
 	r, c := all[0].agentRun(t, []reply{{Hang: true}, says("done")})
 	c.awaitRequests(t, 1)
 	on, _ := r.executor(t, all)
@@ -201,7 +201,7 @@ func (f *follower) while(t *testing.T, s *server, more func(read int) bool) {
 // Stopping the nodes one after the other, as for an upgrade, costs no run anything.
 func TestRollingRestart(t *testing.T) {
 	t.Parallel()
-	all := nodes(t, 2, "HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS=100")
+	all := nodes(t, 2, endless, "HECATE_TASK_AGENT_LOOP_MAX_MODEL_CALLS=100")
 	dir := t.TempDir()
 	const agents, rounds = 6, 12
 	var open []run
