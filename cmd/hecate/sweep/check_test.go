@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -157,6 +158,13 @@ func (x *experiment) checkEnd(s scenario, end *history) {
 // those that went through the deaths.
 func (x *experiment) checkReadModels(ctx context.Context) {
 	x.t.Helper()
+	err := x.driver.untilIn(ctx, "nothing lags", func() (bool, error) {
+		models, err := x.driver.list(ctx, api+"/system/projections")
+		return !slices.ContainsFunc(models, func(m doc) bool { return m.num("lag") > 0 }), err
+	})
+	if err != nil {
+		x.t.Fatal(err)
+	}
 	before := x.answers(ctx)
 	if _, err := x.driver.send(ctx, http.MethodPost, api+"/system/projections/rebuild", "", args{}); err != nil {
 		x.t.Fatal(err)

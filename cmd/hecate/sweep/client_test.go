@@ -27,7 +27,7 @@ type client struct {
 }
 
 func newClient(base string) *client {
-	c := &client{hc: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
+	c := &client{hc: &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}}
 	c.base.Store(base)
 	return c
 }
@@ -47,6 +47,8 @@ func (c *client) send(ctx context.Context, method, path, key string, body any) (
 		switch {
 		case err == nil && status == http.StatusOK:
 			return raw, nil
+		case err == nil && status == http.StatusServiceUnavailable: // the read models lag; the answer says to try again
+			err = fmt.Errorf("status %d: %s", status, raw)
 		case err == nil:
 			return nil, fmt.Errorf("%s %s: status %d: %s", method, path, status, raw)
 		}

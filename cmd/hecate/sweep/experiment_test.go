@@ -129,7 +129,7 @@ func (x *experiment) addNodes(model string) {
 }
 
 // experimentMax bounds one experiment, on a machine that is busy with many.
-const experimentMax = 3 * time.Minute
+const experimentMax = 6 * time.Minute
 
 // play tells the story from its beginning to its end, with all deaths in it.
 func (x *experiment) play(s scenario) error {

@@ -44,7 +44,7 @@ func testMain(m *testing.M) int {
 		return 1
 	}
 	code := pgtest.Main(m)
-	if left := orphans(5 * time.Second); len(left) > 0 {
+	if left := orphans(patience); len(left) > 0 {
 		fmt.Fprintf(os.Stderr, "FAIL: processes outlived their servers: %q\n", left)
 		code = max(code, 1)
 	}

@@ -92,7 +92,7 @@ func (n *node) start(crashAt string) error {
 
 // serves waits until the process answers.
 func (n *node) serves() error {
-	hc := &http.Client{Timeout: time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	hc := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
 	for end := time.Now().Add(patience); ; time.Sleep(pollEvery) {
 		if resp, err := hc.Get(n.base + "/healthz"); err == nil {
 			_ = resp.Body.Close() // only the status counts

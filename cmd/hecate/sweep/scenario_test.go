@@ -199,15 +199,22 @@ func (d *driver) pathOf(run string) string { return api + "/tasks/" + d.task + "
 
 // until waits for a condition.
 func (d *driver) until(what string, ok func() (bool, error)) error {
+	return d.untilIn(d.ctx, what, ok)
+}
+
+// untilIn waits for a condition after the story, when its own context has ended.
+func (d *driver) untilIn(ctx context.Context, what string, ok func() (bool, error)) error {
 	for {
 		holds, err := ok()
 		if holds || err != nil {
 			return err
 		}
 		select {
-		case <-d.ctx.Done():
-			run, _ := d.object(context.WithoutCancel(d.ctx), d.path()) // only to show it
-			return fmt.Errorf("it never came to be that %s (%w): %v", what, context.Cause(d.ctx), run)
+		case <-ctx.Done():
+			late, stop := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+			defer stop()
+			run, _ := d.object(late, d.path()) // only to show it
+			return fmt.Errorf("it never came to be that %s (%w): %v", what, context.Cause(ctx), run)
 		case <-time.After(pollEvery):
 		}
 	}

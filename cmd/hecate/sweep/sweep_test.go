@@ -17,7 +17,7 @@ type plan struct {
 
 // leaseSeconds is how long it takes until a dead node's runs are taken over. It is
 // long enough for a busy machine to renew a lease.
-const leaseSeconds = 3
+const leaseSeconds = 6
 
 // inABatch is a point in the middle of a batch of calls.
 const inABatch = "tool.after shell_exec #2"
