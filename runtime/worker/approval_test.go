@@ -255,7 +255,7 @@ func TestAWaitForALockEndsWithTheRun(t *testing.T) {
 	t.Parallel()
 	g := newGoverned(t, replies(calls(execCall("a", "sh", "-c", "true")), text("done")))
 	g.own(buildLock)
-	if err := g.store.Register(t.Context(), eventstore.Worker{Instance: "other", Node: "other", TTL: patience}); err != nil {
+	if err := g.store.Register(t.Context(), eventstore.Worker{Instance: "other", Node: "other", TTL: long}); err != nil {
 		t.Fatal(err)
 	}
 	if err := g.store.TakeLocks(t.Context(), "other", eventstore.Holder{Run: "run_other", Call: "step_1"}, []string{"build-output"}); err != nil {

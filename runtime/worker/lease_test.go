@@ -25,7 +25,7 @@ import (
 func TestAPausedPoolLosesItsRuns(t *testing.T) {
 	t.Parallel()
 	onEachLog(t, func(t *testing.T, c *cluster) {
-		const ttl = 1500 * time.Millisecond
+		const ttl = 5 * time.Second
 		c.script(replies(calls(call("a", "hold")), text("done")))
 		began, cause := make(chan struct{}), make(chan error, 1)
 		c.tools = append(c.tools, tool("hold", func(ctx context.Context, _ *tools.Env) tools.Result {

@@ -102,6 +102,9 @@ func (n *node) create(d task.Definition) string {
 	if d.WorkingDirectory == "" {
 		d.WorkingDirectory = n.source
 	}
+	if d.TimeoutMS == 0 {
+		d.TimeoutMS = 2 * patience.Milliseconds() // commands that end by themselves are not to be ended
+	}
 	t, err := n.executor.CreateTask(n.t.Context(), commands.Meta{}, d)
 	if err != nil {
 		n.t.Fatal(err)
@@ -234,7 +237,7 @@ func (n *node) types(id string) string {
 }
 
 // patience is how long a test waits for what must happen, on a machine that has much to do.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // until waits for the log to lead to a state.
 func (n *node) until(id string, ok func(*run.State) bool) *run.State {

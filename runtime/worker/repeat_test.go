@@ -181,7 +181,7 @@ func TestAnythingButProgressAsksAPerson(t *testing.T) {
 			x.own("[permissions]\napprove = [\"view(**)\"]\n")
 			limit := patience
 			if want == repetition.TimedOut {
-				limit = 50 * time.Millisecond
+				limit = time.Second // in which the request gets to the model
 			}
 			defer x.run(x.executor, x.assessing(limit))()
 			x.asked(r.RunID, "r3", "2 attempts", string(want))
@@ -345,7 +345,7 @@ func TestACheckWithoutAnAnswerKeepsItsReservation(t *testing.T) {
 	}
 	x := newRepeating(t, []scripted.Reply{{Hang: true}}, turns)
 	r := x.open(task.Definition{BudgetMicroUSD: 1000}, run.Ahead{})
-	defer x.run(x.executor, x.assessing(50*time.Millisecond), func(c *worker.Config) {
+	defer x.run(x.executor, x.assessing(time.Second), func(c *worker.Config) {
 		c.Reserve, c.OutputMax, c.Prices = true, 1000, fixed(400_000_000)
 	})()
 	x.asked(r.RunID, "r3", "timeout")
