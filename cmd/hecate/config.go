@@ -18,6 +18,7 @@ import (
 
 	v1 "hecate/api/v1"
 	"hecate/cmd/hecate/internal/operators"
+	"hecate/cmd/hecate/internal/otlp"
 	"hecate/domain/permission"
 	"hecate/domain/permission/host"
 )
@@ -85,8 +86,9 @@ type config struct {
 	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"`         // auto: the wrapper that works here; none: no wrapper; required: no command without one
 	Levels               string        `env:"HECATE_TASK_LEVELS_POSTURE" envDefault:"allow"` // forbid: no task may ask by levels
 
-	Policies []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
-	environ  map[string]string
+	Policies  []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
+	Telemetry otlp.Settings       `env:"-"` // HECATE_OTEL_…, HECATE_METRICS_ADDRESS, HECATE_TRACE_…
+	environ   map[string]string
 }
 
 // tokenMin is the shortest token that a server accepts, in characters.
@@ -116,6 +118,9 @@ func readConfig(environ []string) (config, error) {
 		}
 		c.Policies = p
 	}
+	var telemetry []error
+	c.Telemetry, telemetry = otlp.Read(values)
+	problems = append(problems, telemetry...)
 	problems = append(problems, c.check()...)
 	if c.SQLitePath == "" {
 		c.SQLitePath = filepath.Join(c.DataDir, "hecate.db")
@@ -212,8 +217,10 @@ func (c *config) check() []error {
 	default:
 		add("HECATE_BACKEND is %q: use memory, sqlite or postgres", c.Backend)
 	}
-	if err := c.checkBind(); err != nil {
-		out = append(out, err)
+	for _, err := range []error{c.checkBind(), c.checkMetrics()} {
+		if err != nil {
+			out = append(out, err)
+		}
 	}
 	for _, o := range c.AllowedOrigins {
 		u, err := url.Parse(o)

@@ -24,6 +24,7 @@ import (
 	"hecate/domain/clock"
 	"hecate/eventstore"
 	"hecate/eventstore/proof"
+	"hecate/projections/audit"
 	"hecate/projections/presets"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
@@ -64,6 +65,7 @@ type node struct {
 	lock     *os.File // on the data directory
 	http     *http.Server
 	listener net.Listener
+	observed *observed
 
 	stop  context.CancelFunc
 	asked atomic.Bool // to stop, by a request
@@ -95,6 +97,10 @@ func (n *node) open(ctx context.Context) error {
 		// Trying the wrapper out takes as long as opening the stores; toolSettings waits for it.
 		go sandbox.Detect()
 	}
+	var err error
+	if n.observed, n.log, err = observe(ctx, n.config.Telemetry, n.log); err != nil {
+		return err
+	}
 	var environ []string
 	for k, v := range n.config.environ {
 		environ = append(environ, k+"="+v)
@@ -123,7 +129,10 @@ func (n *node) open(ctx context.Context) error {
 	if n.sealer, err = openSealer(ctx, n.config, n.stores.log, n.log); err != nil {
 		return err
 	}
-	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}, costs.Model{}, presets.Model{}}, Logger: n.log})
+	if err := n.observed.follow(ctx, n, hostID); err != nil {
+		return err
+	}
+	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}, costs.Model{}, presets.Model{}, audit.Model{}}, Logger: n.log})
 	if err != nil {
 		return err
 	}
@@ -149,9 +158,9 @@ func (n *node) open(ctx context.Context) error {
 	}
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
-		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
-		Permissions: permissionFiles{n.files},
-		Host:        n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
+		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Audit: audit.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
+		Permissions: permissionFiles{n.files}, Sampled: n.observed.tracer.Sampled, Served: n.observed.served(),
+		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {
 		return err
@@ -230,6 +239,7 @@ func (n *node) partial(_ context.Context, runID string) (string, bool) {
 // run serves until it is told to stop or a part of the node fails, then ends all of it.
 func (n *node) run(ctx context.Context) {
 	defer close(n.ended)
+	told := n.observed.run(ctx, n.log)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.models.Run(ctx) })
 	g.Go(func() error { return n.api.Run(ctx) })
@@ -265,6 +275,7 @@ func (n *node) run(ctx context.Context) {
 	if n.sealer != nil {
 		n.sealer.Finish(ctx)
 	}
+	told()
 	n.release()
 }
 
@@ -278,6 +289,9 @@ func (n *node) release() {
 		if err := n.stores.close(); err != nil {
 			n.log.Error("close stores", "error", err)
 		}
+	}
+	if err := n.observed.close(); err != nil {
+		n.log.Warn("telemetry was not handed on to the end", "error", err)
 	}
 	if n.lock != nil {
 		_ = n.lock.Close() // the lock ends with the process at the latest

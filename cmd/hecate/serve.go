@@ -46,6 +46,7 @@ func (serveCommand) Run(a *app) error {
 	case err != nil:
 		return err
 	}
+	log = n.log
 	log.Info("serving", "url", n.BaseURL(), "docs", n.BaseURL()+"/docs", "backend", c.Backend, "data_dir", c.DataDir, "pid", os.Getpid())
 	ended := make(chan error, 1)
 	go func() { ended <- n.Wait() }() // ends with the node
