@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	v1 "hecate/api/v1"
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
@@ -17,26 +18,33 @@ import (
 
 // demoCommand is "hecate demo".
 type demoCommand struct {
-	Yes  bool `short:"y" help:"Approve the one call that asks, without asking."`
-	Keep bool `help:"Keep the directory with the project and the log."`
+	Yes   bool `short:"y" xor:"how" help:"Approve the one call that asks, without asking."`
+	Serve bool `xor:"how" help:"Run nothing: keep a server with the scripted model until Ctrl-C, to try the console and the commands on."`
+	Keep  bool `help:"Keep the directory with the project and the log."`
 }
 
 // Help is the long help of the command.
 func (demoCommand) Help() string {
 	return `An agent repairs a small Go project with a failing test. The model is scripted, so no key and no
 network is needed; everything else is real: the server, its log, the tools, git and the test run.
-One call waits for your yes. It needs go and git, and cleans up after itself.`
+One call waits for your yes. It needs go and git, and cleans up after itself.
+
+Examples:
+
+    hecate demo                   watch it, and answer
+    hecate demo --serve           try it yourself, in the browser and in another terminal`
 }
 
 // demoModel is the name under which the scripted model is offered.
 const (
 	demoProvider = "scripted"
 	demoPrompt   = "The tests of this package fail. Find out why, repair it and run them."
+	demoWish     = "make the failing test pass" // what is suggested to people
 )
 
 // Run does the command.
 func (c demoCommand) Run(a *app) error {
-	if !a.inTTY && !c.Yes {
+	if !a.inTTY && !c.Yes && !c.Serve {
 		return &failure{
 			code: exitRefused, err: errors.New("one call of the demo needs your approval, and nobody can answer here"),
 			next: "run it on a terminal, or: hecate demo --yes",
@@ -70,6 +78,9 @@ func (c demoCommand) in(ctx context.Context, a *app, dir string) error {
 		return err
 	}
 	defer stopModel()
+	if c.Serve {
+		return d.serve(server, project)
+	}
 	code, err := d.play(ctx, server, project, c.Yes)
 	if closeErr := server.close(); closeErr != nil && err == nil {
 		err = fmt.Errorf("end the server: %w", closeErr)
@@ -139,6 +150,8 @@ func (d *demo) startServer(ctx context.Context) (*localServer, func(), error) {
 		"HECATE_TASK_APPROVAL_POLICIES": "shell_exec", // the script has one such call
 		"HECATE_BACKEND":                "sqlite",
 		"HECATE_TASK_SANDBOX":           "none", // the script fixes the commands, and go needs the build cache of the user
+		// So no command reaches this server that the user has not read here.
+		"HECATE_OPERATOR_TOKEN_REQUIRED": string(v1.ProofNever),
 	})
 	if err != nil {
 		stop()
@@ -237,12 +250,12 @@ func (d *demo) realModels(ctx context.Context) {
 	var text bytes.Buffer
 	if name, base, models, ok := d.discoverLocal(ctx); ok {
 		fmt.Fprintf(&text, "%s runs at %s with %s; this uses it:\n", name, base, strings.Join(models, ", "))
-		fmt.Fprintf(&text, "  hecate run \"make the failing test pass\"\n")
+		fmt.Fprintf(&text, "  hecate run \"%s\"\n", demoWish)
 		fmt.Fprintf(&text, "or take another one:\n")
 	}
 	fmt.Fprintf(&text, "  export OPENAI_API_KEY=…       OpenAI\n")
 	fmt.Fprintf(&text, "  export ANTHROPIC_API_KEY=…    Anthropic\n")
 	fmt.Fprintf(&text, "  ollama serve                  or LM Studio, llama.cpp: found at its usual port, no key\n")
-	fmt.Fprintf(&text, "  hecate run \"make the failing test pass\"\n")
+	fmt.Fprintf(&text, "  hecate run \"%s\"\n", demoWish)
 	fmt.Fprint(d.out, terminal.Text(text.String()))
 }

@@ -39,6 +39,13 @@ func Median(values []float64) float64 {
 	}
 	return sorted[middle]
 `
+	demoCases = `2.5},
+	} {
+`
+	demoMoreCases = `2.5},
+		{[]float64{1, 2}, 1.5},
+	} {
+`
 	demoTest = `package stats
 
 import "testing"

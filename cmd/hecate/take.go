@@ -65,7 +65,7 @@ func (c takeCommand) Run(a *app) error {
 // restoreCommand is "hecate restore".
 type restoreCommand struct {
 	serverFlags
-	From   string `arg:"" name:"run" help:"The run, or a task for its latest run."`
+	From   string `arg:"" optional:"" name:"run" help:"The run, or a task for its latest run. Default: the latest run of all."`
 	Before string `placeholder:"CALL" help:"The step, call or operation before which the workspace is to be again. Without it: list them."`
 	Force  bool   `help:"Put back also what was changed since by others than the run."`
 	reviewFlags
@@ -78,7 +78,7 @@ stay as they are. What it did can be put back in the same way.
 
 Examples:
 
-    hecate restore run_5d20…                           what there is to go back to
+    hecate restore                                     what there is to go back to in the latest run
     hecate restore run_5d20… --before step_81be…       back to before that call`
 }
 

@@ -156,6 +156,9 @@ func showRuns(ctx context.Context, a *app, server *client.Client, t client.Task,
 		return err
 	}
 	fmt.Fprintln(a.out)
+	if len(runs) > 1 {
+		fmt.Fprintf(a.out, "%s in all\n", spent(runs))
+	}
 	showWarnings(a, runs)
 	latest := runs[0]
 	if calls, err := server.ToolCalls(ctx, latest.TaskID, latest.ID); err == nil && len(openCalls(calls)) > 0 {
@@ -168,6 +171,16 @@ func showRuns(ctx context.Context, a *app, server *client.Client, t client.Task,
 	}
 	_, err := fmt.Fprintln(a.out, next)
 	return err
+}
+
+// spent is what the runs have cost together; as far as that is known.
+func spent(runs []client.Run) string {
+	sum, known := int64(0), true
+	for _, r := range runs {
+		sum += r.CostMicroUSD
+		known = known && r.Known()
+	}
+	return show.Cost(sum, known)
 }
 
 // followed says which run of the list a run follows, and how.
