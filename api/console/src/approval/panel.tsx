@@ -70,7 +70,10 @@ export function ApprovalPanel({ approval: a, task, keys }: Props) {
 
 /** reason is why a person is asked, in words of people. */
 function reason(a: Approval): string {
-  if (a.calls?.length) return `The agent wants to make ${many(a.calls.length, 'call')}, and asks before ${a.calls.filter((c) => c.decision === 'ask').length === a.calls.length ? 'all' : 'some'} of them`;
+  const all = a.calls?.length ?? 0;
+  if (all === 1) return 'The agent wants to make 1 call, and asks before it does';
+  const asks = a.calls?.filter((c) => c.decision === 'ask').length;
+  if (all > 1) return `The agent wants to make ${many(all, 'call')}, and asks before ${asks === all ? 'all' : asks} of them`;
   return a.reason || word(a.kind);
 }
 

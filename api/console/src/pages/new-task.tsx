@@ -7,7 +7,7 @@ import { navigate, runPath, taskPath } from '../state/router';
 import { Problem } from '../ui/basics';
 import { Field, Pick, Switch } from '../ui/field';
 import { useTitle } from '../ui/title';
-import { check, empty, fieldOf, request, type Draft, type Errors } from '../state/draft';
+import { agentSeconds, check, empty, fieldOf, request, type Draft, type Errors } from '../state/draft';
 
 const kinds = [
   ['agent_loop', 'Agent', 'A model works on it with tools.'],
@@ -136,7 +136,7 @@ function More({ d, set, text, error }: { d: Draft; set: Set; text: Text; error: 
     <details class="more-fields">
       <summary>More</summary>
       <div class="pair">
-        <Field {...text('timeout_ms')} label="Time limit of a command, in ms" numeric hint="5000 if empty." />
+        <Field {...text('timeout_ms')} label="Time limit of a command, in seconds" numeric hint={`${agent ? agentSeconds : 5} if empty.`} />
         {agent && (
           <Pick
             label="Which calls ask" name="permission_posture" value={d.permission_posture} set={(permission_posture) => set({ permission_posture })} error={error('permission_posture')}

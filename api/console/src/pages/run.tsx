@@ -98,7 +98,7 @@ function Aside({ store }: { store: RunStore }) {
   const task = store.task.value;
   return (
     <aside class="run-side" aria-label="About the run">
-      <Figures run={run} calls={[...store.facts.value.modelCalls.values()]} steps={store.picture.value?.steps ?? []} />
+      <Figures run={run} runs={store.runs.value} calls={[...store.facts.value.modelCalls.values()]} steps={store.picture.value?.steps ?? []} />
       {task && (
         <section class="card">
           <h2>Task</h2>

@@ -3,10 +3,11 @@ import { Grants } from '../system/permissions';
 import { Policies } from '../system/policies';
 import { Providers } from '../system/providers';
 import { Server } from '../system/server';
+import { Usage } from '../system/usage';
 import { Tabs } from '../ui/tabs';
 import { useTitle } from '../ui/title';
 
-const parts = [['', 'Server', Server], ['providers', 'Providers', Providers], ['policies', 'Work policies', Policies], ['permissions', 'Permissions', Grants]] as const;
+const parts = [['', 'Server', Server], ['usage', 'Cost', Usage], ['providers', 'Providers', Providers], ['policies', 'Work policies', Policies], ['permissions', 'Permissions', Grants]] as const;
 
 export function SystemPage({ part }: { part: string }) {
   const [id, name, View] = parts.find(([p]) => p === part) ?? parts[0];

@@ -76,8 +76,8 @@ function PatchView({ patch: p, at, side, still, root, changed }: Props) {
         {!p.before_existed && <span class="chip">new file</span>}
         <Status of={p.status} />
         <span class="grow" />
-        {p.status === 'proposed' && <Button kind="primary" disabled={!still} act={() => change('apply', `${path} is written.`)}>Apply</Button>}
-        {p.status === 'applied' && <Button kind="quiet" disabled={!still} act={() => change('revert', `${path} is as it was.`)}>Revert</Button>}
+        {p.status === 'proposed' && <Button kind="primary" disabled={!still} aria-label={`Apply ${path}`} act={() => change('apply', `${path} is written.`)}>Apply</Button>}
+        {p.status === 'applied' && <Button kind="quiet" disabled={!still} aria-label={`Revert ${path}`} act={() => change('revert', `${path} is as it was.`)}>Revert</Button>}
       </header>
       <Diff before={before} after={after} language={languageOf(p.path)} label={`Change of ${path}`} side={side} />
     </section>

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Message } from '../api/types.gen';
 import { hash } from '../state/router';
-import { hasEnded, type RunStore } from '../state/run';
+import { hasEnded, waiting, type RunStore } from '../state/run';
 import { Arguments } from '../approval/arguments';
 import { Button, Empty, Loading } from '../ui/basics';
 import { Code } from '../ui/code';
@@ -28,7 +28,7 @@ export function Conversation({ store }: { store: RunStore }) {
   const free = ended && (!latest || hasEnded(latest));
   return (
     <>
-      <WindowList label="Conversation" items={entries} keyOf={(e) => e.key} guess={90} follow={!ended} row={(e) => <MessageView entry={e} again={free && e.call > 0 ? () => again(e.call) : undefined} />} />
+      <WindowList label="Conversation" items={entries} keyOf={(e) => e.key} guess={90} follow={!ended && waiting(store).length === 0} row={(e) => <MessageView entry={e} again={free && e.call > 0 ? () => again(e.call) : undefined} />} />
       {free && <Continue at={`/tasks/${run.task_id}/runs/${run.id}`} />}
     </>
   );
@@ -58,7 +58,7 @@ function MessageView({ entry: { message: m, call }, again }: { entry: Entry; aga
         <strong>{names[m.role] ?? m.role}</strong>
         {m.tool_call_id && <span class="muted">to {m.tool_call_id}{m.tool_error ? ', failed' : ''}</span>}
         {call > 0 && <span class="muted">model call {call}</span>}
-        {again && <Button kind="quiet" class="again" act={again}>↻ retry from here</Button>}
+        {again && <Button kind="quiet" class="again" title="A branch: makes this model call again in another run. What was done in the workspace since stays." act={again}>↻ retry from here</Button>}
       </header>
       {m.content && (folded ? <Code text={m.content} label={names[m.role] ?? m.role} lines={6} /> : <Markdown text={m.content} />)}
       {(m.tool_calls ?? []).map((c) => (

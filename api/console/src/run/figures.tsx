@@ -6,7 +6,15 @@ import { Lasting } from '../ui/basics';
 import { between, count, duration, money } from '../ui/format';
 import { hasEnded } from '../state/run';
 
-export function Figures({ run, calls, steps }: { run: Run; calls: ModelCallFacts[]; steps: Step[] }) {
+interface Props {
+  run: Run;
+  /** runs are all runs of the task. */
+  runs: Run[];
+  calls: ModelCallFacts[];
+  steps: Step[];
+}
+
+export function Figures({ run, runs, calls, steps }: Props) {
   const done = calls.filter((c) => c.done);
   const total = run.total_cost_micros_usd ?? 0;
   const input = done.reduce((n, c) => n + (c.inputTokens ?? 0), 0);
@@ -22,16 +30,25 @@ export function Figures({ run, calls, steps }: { run: Run; calls: ModelCallFacts
       </dl>
       {!run.cost_known && <p class="warn">The cost of some calls is not known.</p>}
       <Ceiling run={run} />
+      <Whole runs={runs} at={run} />
       {done.length > 0 && <Bars calls={done} steps={steps} />}
     </section>
   );
+}
+
+/** Whole is the bill of the task, where it has more than this run. */
+function Whole({ runs, at }: { runs: Run[]; at: Run }) {
+  if (runs.length < 2) return null;
+  const now = runs.map((r) => (r.id === at.id ? at : r)); // the list is asked for less often
+  const sum = now.reduce((n, r) => n + (r.total_cost_micros_usd ?? 0), 0);
+  return <p class="whole">{money(sum)}{now.every((r) => r.cost_known) ? '' : ' +'} <span class="muted">for all {count(runs.length)} runs of the task</span></p>;
 }
 
 function Ceiling({ run }: { run: Run }) {
   const ceiling = run.budget_micros_usd ?? 0;
   const prior = run.prior_cost_micros_usd ?? 0;
   const spent = prior + (run.total_cost_micros_usd ?? 0);
-  if (!ceiling) return prior ? <p class="muted">{money(prior)} before this run.</p> : null;
+  if (!ceiling) return prior ? <p class="prior muted">{money(prior)} before this run</p> : null;
   const share = Math.min(1, spent / ceiling);
   return (
     <div class="ceiling">

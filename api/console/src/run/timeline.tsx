@@ -1,13 +1,12 @@
 // The time line of a run, as it happens.
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { ApprovalPanel } from '../approval/panel';
-import type { Approval } from '../api/types.gen';
 import { rowsOf, type Row } from '../state/rows';
-import { hasEnded, type RunStore } from '../state/run';
+import { hasEnded, waiting, type RunStore } from '../state/run';
 import { Empty, Loading } from '../ui/basics';
 import { Icon } from '../ui/icon';
-import { nearEnd, WindowList } from '../ui/window';
+import { followsEnd, WindowList } from '../ui/window';
 import { RowView } from './row';
 
 export function Timeline({ store }: { store: RunStore }) {
@@ -42,16 +41,13 @@ export function Banner({ store }: { store: RunStore }) {
   );
 }
 
-function waiting(store: RunStore): Approval[] {
-  return hasEnded(store.run.value) ? [] : (store.picture.value?.approvals ?? []).filter((a) => a.status === 'pending');
-}
-
 /** InSight brings a question to those who watch the run's end, and leaves a way to it to those who read elsewhere. */
 function InSight({ children }: { children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
   const [away, setAway] = useState(false);
   useEffect(() => {
-    if (nearEnd()) box.current?.scrollIntoView();
+    const top = box.current!.getBoundingClientRect().top;
+    if (followsEnd() && (top < 48 || top > window.innerHeight / 2)) box.current!.scrollIntoView();
     const watch = new IntersectionObserver(([seen]) => setAway(!seen!.isIntersecting), { rootMargin: '-48px 0px 0px' });
     watch.observe(box.current!);
     return () => watch.disconnect();

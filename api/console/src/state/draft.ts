@@ -17,7 +17,7 @@ export interface Draft {
   agent_preset_id: string;
   permission_posture: string;
   system_prompt: string;
-  timeout_ms: string;
+  timeout_ms: string; // in seconds, as it is typed
   sandbox_network: boolean;
   sandbox_read_only: boolean;
   start: boolean;
@@ -45,7 +45,7 @@ export function check(d: Draft): Errors {
   if (d.workspace_mode === 'in_place' && !dir) out.working_directory = 'Name the directory to work in.';
   else if (d.workspace_mode === 'in_place' && !dir.startsWith('/')) out.working_directory = 'Must be an absolute path, such as /home/ada/project.';
   if (d.execution_kind === 'agent_loop') checkModel(d, out);
-  if (d.timeout_ms.trim() && !/^\d{1,9}$/.test(d.timeout_ms.trim())) out.timeout_ms = 'Must be a whole number of milliseconds.';
+  if (d.timeout_ms.trim() && !/^\d{1,6}([.,]\d{1,3})?$/.test(d.timeout_ms.trim())) out.timeout_ms = 'Must be a number of seconds, such as 90.';
   return out;
 }
 
@@ -58,6 +58,9 @@ function checkModel(d: Draft, out: Errors): void {
 function dollars(typed: string): number {
   return Number(typed.trim().replace(',', '.').replace('$', ''));
 }
+
+/** agentSeconds is what a command of an agent may take if nobody says more: time for a build and its tests. */
+export const agentSeconds = 300;
 
 const ofKind: Record<Draft['execution_kind'], (keyof Draft & keyof CreateTaskRequest)[]> = {
   agent_loop: ['prompt', 'system_prompt', 'requested_provider', 'requested_model', 'agent_preset_id', 'permission_posture'],
@@ -73,7 +76,8 @@ export function request(d: Draft): CreateTaskRequest {
     const value = name === 'file_content' || name === 'prompt' ? (d[name] as string) : String(d[name]).trim();
     if (value) out[name] = value;
   }
-  if (d.timeout_ms.trim()) out.timeout_ms = Number(d.timeout_ms);
+  const seconds = d.timeout_ms.trim() || (d.execution_kind === 'agent_loop' ? String(agentSeconds) : '');
+  if (seconds) out.timeout_ms = Math.round(Number(seconds.replace(',', '.')) * 1000);
   if (d.execution_kind === 'agent_loop' && d.budget_micros_usd.trim()) {
     out.budget_micros_usd = Math.round(dollars(d.budget_micros_usd) * 1e6);
   }

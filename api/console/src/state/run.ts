@@ -2,7 +2,7 @@
 import { signal, type Signal } from '@preact/signals';
 import { ask, get, inOneSentence, type Refused } from '../api/client';
 import { follow, type Link } from '../api/stream';
-import type { Event, Frame, Run, Task } from '../api/types.gen';
+import type { Approval, Event, Frame, Run, Task } from '../api/types.gen';
 import { fold, nothing, type Facts } from './facts';
 import { onNews, soon } from './feed';
 
@@ -125,6 +125,11 @@ function eventReader(at: string, take: (events: Event[]) => void): () => Promise
     wanted = true;
     return (reading ??= read().finally(() => (reading = undefined)));
   };
+}
+
+/** waiting are the approvals that the run waits for. */
+export function waiting(store: RunStore): Approval[] {
+  return hasEnded(store.run.value) ? [] : (store.picture.value?.approvals ?? []).filter((a) => a.status === 'pending');
 }
 
 const terminal = new Set(['completed', 'failed', 'cancelled']);

@@ -22,7 +22,7 @@ export function Server() {
         <Identity health={health} session={session} />
         <Queue stats={stats} />
         <section class="card">
-          <h2>Cost of all model calls</h2>
+          <h2><a href="/system/usage">Cost of all model calls</a></h2>
           <Facts of={[['Known', money(usage.used_micros_usd)], ['Not known', usage.unknown_cost_calls > 0 && `that of ${many(usage.unknown_cost_calls, 'call')}`]]} />
         </section>
       </div>

@@ -24,7 +24,6 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   const heights = useRef(new Map<string, number>());
   const [measured, remeasured] = useReducer((n: number) => n + 1, 0);
   const [, scrolled] = useReducer((n: number) => n + 1, 0);
-  const wasAtEnd = useRef(false);
   const whole = items.length <= wholeMax;
 
   const tops = useMemo(() => {
@@ -36,10 +35,10 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   useEffect(() => {
     let frame = 0;
     const moved = () => {
-      wasAtEnd.current = nearEnd();
+      endSeen = nearEnd();
       if (!whole) frame ||= requestAnimationFrame(() => ((frame = 0), scrolled(undefined as never)));
     };
-    wasAtEnd.current = nearEnd();
+    endSeen = nearEnd();
     window.addEventListener('scroll', moved, { passive: true });
     window.addEventListener('resize', moved);
     return () => {
@@ -50,7 +49,7 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   }, [whole]);
 
   useLayoutEffect(() => {
-    if (follow && wasAtEnd.current) window.scrollTo({ top: document.documentElement.scrollHeight });
+    if (follow && endSeen) window.scrollTo({ top: document.documentElement.scrollHeight });
   }, [items, follow]);
 
   useLayoutEffect(() => {
@@ -79,8 +78,13 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   );
 }
 
-/** nearEnd reports whether the end of the page is in sight, or nearly. */
-export function nearEnd(): boolean {
+// Lists scroll with the page, so there is one end. It is noted before the page grows.
+let endSeen = false;
+
+/** followsEnd reports whether whoever looks at the page watches its end. */
+export const followsEnd = () => endSeen;
+
+function nearEnd(): boolean {
   const d = document.documentElement;
   return d.scrollHeight - window.scrollY - window.innerHeight < endMargin;
 }
