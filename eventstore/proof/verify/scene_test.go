@@ -205,7 +205,7 @@ func onPostgres(t *testing.T) backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := backend{scene: play(t, s), double: "ALTER TABLE hecate_log DROP CONSTRAINT hecate_log_stream_version_key; ", hex: func(raw []byte) string { return `'\x` + hex.EncodeToString(raw) + "'::bytea" }}
+	b := backend{scene: play(t, s), double: "ALTER TABLE hecate_log DROP CONSTRAINT IF EXISTS hecate_log_stream_version_key; ", hex: func(raw []byte) string { return `'\x` + hex.EncodeToString(raw) + "'::bytea" }}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -214,20 +214,21 @@ func onPostgres(t *testing.T) backend {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	copies := 0
+	// One copy for all: tables without triggers, which are filled anew each time.
+	var create, fill strings.Builder
+	for _, table := range []string{"log", "payload", "blobs", "commands", "open_work", "log_state", "tree", "checkpoints", "log_keys"} {
+		fmt.Fprintf(&create, "CREATE UNLOGGED TABLE copy_%s (LIKE hecate_%[1]s INCLUDING ALL); ", table)
+		fmt.Fprintf(&fill, "DELETE FROM copy_%s; INSERT INTO copy_%[1]s SELECT * FROM hecate_%[1]s; ", table)
+	}
+	if _, err := db.Exec(create.String()); err != nil {
+		t.Fatal(err)
+	}
 	b.tamper = func(t *testing.T, query string) *stored.Log {
 		t.Helper()
-		copies++
-		prefix := fmt.Sprintf("copy%d", copies)
-		var all strings.Builder
-		for _, table := range []string{"log", "payload", "blobs", "commands", "open_work", "log_state", "tree", "checkpoints", "log_keys"} {
-			fmt.Fprintf(&all, "CREATE UNLOGGED TABLE %s_%s (LIKE hecate_%[2]s INCLUDING ALL); INSERT INTO %[1]s_%[2]s SELECT * FROM hecate_%[2]s; ", prefix, table)
-		}
-		all.WriteString(strings.ReplaceAll(query, "hecate_", prefix+"_"))
-		if _, err := db.Exec(all.String()); err != nil {
+		if _, err := db.Exec(fill.String() + strings.ReplaceAll(query, "hecate_", "copy_")); err != nil {
 			t.Fatalf("%s: %v", query, err)
 		}
-		l, err := stored.OpenPostgres(t.Context(), url, prefix, 3)
+		l, err := stored.OpenPostgres(t.Context(), url, "copy", 3)
 		return opened(t, l, err)
 	}
 	return b
