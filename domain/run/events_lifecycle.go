@@ -1,6 +1,11 @@
 package run
 
-import "hecate/domain/event"
+import (
+	"cmp"
+
+	"hecate/domain/event"
+	"hecate/domain/trace"
+)
 
 // Orchestrator is the value of every lifecycle event's kind: this runtime's own loop.
 const Orchestrator = "builtin"
@@ -86,6 +91,15 @@ type Preset struct {
 	BrowserAllowed      bool     `json:"browser_allowed,omitempty"`      // browser_inspect may ask
 	BrowserInteractions bool     `json:"browser_interactions,omitempty"` // browser_flow may ask
 	BrowserOrigins      []string `json:"browser_origins,omitempty"`      // exact ones, normalized
+}
+
+// Place is where the run belongs: in the trace of the request that opened it, below that
+// request's span, or in a trace of its own. eventID is that of the event.
+func (e Created) Place(eventID [16]byte) trace.Parent {
+	if e.TraceID == "" {
+		return trace.Parent{TraceID: trace.ID(eventID), Flags: trace.FlagsSampled}
+	}
+	return trace.Parent{TraceID: e.TraceID, SpanID: e.RootSpanID, Flags: cmp.Or(e.TraceFlags, trace.FlagsSampled)}
 }
 
 // EventType names the event on the wire.

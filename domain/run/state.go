@@ -8,6 +8,7 @@ import (
 	"hecate/domain/ident"
 	"hecate/domain/permission"
 	"hecate/domain/permission/repetition"
+	"hecate/domain/trace"
 )
 
 // State is what a run's events fold to: everything that the loop needs to go on.
@@ -30,9 +31,10 @@ type State struct {
 	CostKnown      bool            // false once a call's cost could not be known
 	Warned         map[string]bool // codes of the warnings given
 
-	Source        *Source  // the earlier run that this one follows
-	Claim         *Claimed // the worker that has the run; nil while none has
-	Reach         string   // the place that holds the workspace, see Claimed; "" before there is one
+	Trace         trace.Parent // where it belongs, see Created.Place
+	Source        *Source      // the earlier run that this one follows
+	Claim         *Claimed     // the worker that has the run; nil while none has
+	Reach         string       // the place that holds the workspace, see Claimed; "" before there is one
 	WorkspacePath string
 	Begun         bool  // a worker has started it at least once
 	Waiting       bool  // its workspace stands where no live worker reaches it
@@ -82,7 +84,8 @@ type InFlight struct {
 	Index    int64
 	StepID   string
 	Model    string
-	Reserved int64 // pico-USD
+	Reserved int64    // pico-USD
+	EventID  [16]byte // of its model.call.started
 }
 
 // Grant is a person's answer about what Digest names.
@@ -152,6 +155,7 @@ func (s *State) Apply(e event.Event) {
 	switch p := e.Payload.(type) {
 	case Created:
 		s.applyCreated(p)
+		s.Trace = p.Place(e.ID)
 	case Queued:
 		s.Status, s.Claim = StatusQueued, nil
 	case Claimed:

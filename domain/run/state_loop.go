@@ -15,7 +15,7 @@ func (s *State) applyLoop(e event.Event) {
 	case ModelCallStarted:
 		s.Steps++
 		s.CallsStarted++
-		s.InFlight = &InFlight{Index: p.ModelCallIndex, StepID: p.StepID, Model: p.Model, Reserved: p.ReservedPicoUSD}
+		s.InFlight = &InFlight{Index: p.ModelCallIndex, StepID: p.StepID, Model: p.Model, Reserved: p.ReservedPicoUSD, EventID: e.ID}
 		s.reserved = p.ReservedPicoUSD
 	case ModelResponseRecorded:
 		s.InFlight, s.Disconnects, s.Assessed = nil, 0, nil

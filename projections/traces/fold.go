@@ -109,10 +109,7 @@ func (r *Run) begin(e event.Event, name, part, parent string) *Span {
 
 func (r *Run) create(e event.Event, p run.Created) {
 	r.RequestID = p.RequestID
-	r.Place = trace.Parent{TraceID: p.TraceID, SpanID: p.RootSpanID, Flags: cmp.Or(p.TraceFlags, trace.FlagsSampled)}
-	if p.TraceID == "" {
-		r.Place = trace.Parent{TraceID: trace.ID(e.ID), Flags: trace.FlagsSampled}
-	}
+	r.Place = p.Place(e.ID)
 	about := Attributes{
 		"hecate.task.id": p.TaskID, "hecate.run.number": p.Number, "hecate.execution.kind": word(p.Spec.ExecutionKind),
 		"gen_ai.request.model": Label(p.Route.Model),

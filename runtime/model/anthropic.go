@@ -47,7 +47,7 @@ func (c *Anthropic) Call(ctx context.Context, call Call) (*Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: InvalidRequest, Message: err.Error(), Cause: err}
 	}
-	a, err := c.endpoint.post(ctx, c.endpoint.url(c.endpoint.ChatPath, "/messages"), c.headers(call.Stream), body)
+	a, err := c.endpoint.post(ctx, c.endpoint.url(c.endpoint.ChatPath, "/messages"), call.trace(c.headers(call.Stream)), body)
 	if err != nil {
 		return nil, err
 	}

@@ -105,6 +105,14 @@ func (a *answer) drop() {
 	_ = a.Body.Close()
 }
 
+// trace adds to the headers whose part the call is.
+func (c Call) trace(headers http.Header) http.Header {
+	if c.Traceparent != "" {
+		headers.Set("Traceparent", c.Traceparent)
+	}
+	return headers
+}
+
 // post sends body as JSON with the headers and returns the answer if its status is 200.
 func (e Endpoint) post(ctx context.Context, target string, headers http.Header, body []byte) (*answer, error) {
 	headers.Set("Content-Type", "application/json")

@@ -42,6 +42,9 @@ type Call struct {
 	// MaxOutputTokens is the largest answer, in tokens. With 0 the dialect's own rule
 	// holds: no limit in Chat Completions, AnthropicOptions.MaxTokens in Messages.
 	MaxOutputTokens int64
+	// Traceparent is sent along, as W3C Trace Context has it: the span of this call. It may
+	// be empty.
+	Traceparent string
 	// OnText gets the answer's text as it arrives, in order, from the goroutine
 	// that called Call. It may be nil.
 	OnText func(delta string)

@@ -30,7 +30,7 @@ func (c *OpenAI) Call(ctx context.Context, call Call) (*Response, error) {
 	if err != nil {
 		return nil, &Error{Kind: InvalidRequest, Message: err.Error(), Cause: err}
 	}
-	a, err := c.endpoint.post(ctx, c.endpoint.url(c.endpoint.ChatPath, "/chat/completions"), c.headers(call.Stream), body)
+	a, err := c.endpoint.post(ctx, c.endpoint.url(c.endpoint.ChatPath, "/chat/completions"), call.trace(c.headers(call.Stream)), body)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"hecate/domain/event"
 	"hecate/domain/fault"
 	"hecate/domain/run"
+	"hecate/domain/trace"
 	"hecate/runtime/model"
 	"hecate/tools"
 )
@@ -102,11 +103,20 @@ func (a *attempt) attemptCall(ctx context.Context, route model.Route) (*model.Re
 	}
 	asked := time.Now()
 	resp, err := route.Client.Call(ctx, model.Call{
-		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true, MaxOutputTokens: a.OutputMax,
+		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true, MaxOutputTokens: a.OutputMax, Traceparent: a.traceparent(),
 		OnText: func(delta string) { a.Progress.add(a.s.ID, delta, time.Now()) },
 	})
 	a.Router.Report(route, time.Since(asked), err)
 	return resp, err
+}
+
+// traceparent names the span of the call that is under way. A call without an event of
+// its own has none.
+func (a *attempt) traceparent() string {
+	if a.s.InFlight == nil {
+		return ""
+	}
+	return trace.Parent{TraceID: a.s.Trace.TraceID, SpanID: trace.SpanID(a.s.InFlight.EventID, trace.PartCall), Flags: a.s.Trace.Flags}.String()
 }
 
 // trying is where the attempts at one model call have come to.
