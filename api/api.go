@@ -28,6 +28,7 @@ import (
 	"hecate/commands"
 	"hecate/domain/trace"
 	"hecate/eventstore"
+	"hecate/projections/audit"
 	"hecate/projections/presets"
 	"hecate/projections/runs"
 	"hecate/projections/usage"
@@ -40,6 +41,7 @@ type Config struct {
 	Views     *runs.Views     // what the read models answer
 	Usage     *usage.Views    // the same of what model calls cost
 	Presets   *presets.Views  // the same of work policies
+	Audit     *audit.Views    // the same of what events speak of
 	Models    v1.Models       // how far the read models are
 	Progress  stream.Progress // half-finished model output; nil if there is none
 	Host      v1.Host         // what the server says about itself
@@ -80,8 +82,8 @@ type Server struct {
 
 // New puts a server together. It serves at once; Run keeps its streams moving.
 func New(c Config) (*Server, error) {
-	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Usage == nil || c.Presets == nil || c.Models == nil || c.Log == nil {
-		return nil, errors.New("make the API: executor, store, views, usage, presets, models and log are needed")
+	if c.Executor == nil || c.Store == nil || c.Views == nil || c.Usage == nil || c.Presets == nil || c.Audit == nil || c.Models == nil || c.Log == nil {
+		return nil, errors.New("make the API: executor, store, views, usage, presets, audit, models and log are needed")
 	}
 	if c.Patience == 0 {
 		c.Patience = patience
@@ -98,7 +100,7 @@ func New(c Config) (*Server, error) {
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
 		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
-		Usage:  c.Usage, Presets: c.Presets, Providers: c.Providers, Permissions: c.Permissions, Host: c.Host, Proof: c.Proof, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
+		Usage:  c.Usage, Presets: c.Presets, Audit: c.Audit, Providers: c.Providers, Permissions: c.Permissions, Host: c.Host, Proof: c.Proof, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())

@@ -18,6 +18,7 @@ import (
 	"hecate/domain/clock"
 	"hecate/domain/ident"
 	"hecate/domain/trace"
+	"hecate/projections/audit"
 	"hecate/projections/presets"
 	"hecate/projections/runs"
 	"hecate/projections/usage"
@@ -127,6 +128,8 @@ func modelsOf(r *http.Request) []string {
 	switch {
 	case strings.HasPrefix(r.URL.Path, v1.Base+"/usage/"):
 		return []string{usage.Name}
+	case strings.HasPrefix(r.URL.Path, v1.Base+"/audit/events"):
+		return []string{audit.Name}
 	case strings.HasPrefix(r.URL.Path, v1.Base+"/agent-presets"):
 		return []string{presets.Name}
 	case strings.HasPrefix(r.URL.Path, v1.Base+"/system/projections"):
@@ -170,7 +173,7 @@ const freshMax = 50 * time.Millisecond
 // longer, the answer is what there is, and says so by its position. It reports whether
 // the read models have all that the log held.
 func (d *door) freshen(r *http.Request) bool {
-	fromLog := strings.HasSuffix(r.URL.Path, "/events")
+	fromLog := strings.HasSuffix(r.URL.Path, "/events") && !strings.HasPrefix(r.URL.Path, v1.Base+"/audit/")
 	if r.Method != http.MethodGet || !strings.HasPrefix(r.URL.Path, v1.Base+"/") || fromLog {
 		return true
 	}

@@ -20,6 +20,7 @@ import (
 	"hecate/commands"
 	"hecate/domain/permission"
 	"hecate/eventstore"
+	"hecate/projections/audit"
 	"hecate/projections/presets"
 	"hecate/projections/readdb"
 	"hecate/projections/runner"
@@ -74,7 +75,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}, usage.Model{}, presets.Model{}}, Logger: log})
+	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}, usage.Model{}, presets.Model{}, audit.Model{}}, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func Start(t testing.TB, o Options) *Server {
 	}
 	s, err := api.New(api.Config{
 		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
-		Usage: usage.NewViews(models, "memory"), Presets: presets.NewViews(models), Providers: o.Providers,
+		Usage: usage.NewViews(models, "memory"), Presets: presets.NewViews(models), Audit: audit.NewViews(models), Providers: o.Providers,
 		Host:      v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: o.Sandbox, PublicURL: o.Public, Backend: "memory", WorkerCount: 2, RunsMax: 8},
 		Operators: o.Operators, Proof: o.Proof, Permissions: o.Files, Patience: o.Patience, Shutdown: o.Shutdown,
 		Log: log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,

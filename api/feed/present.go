@@ -78,7 +78,7 @@ func (p *presenter) item(ctx context.Context, r *eventstore.Record, taskID, runI
 func (p *presenter) data(ctx context.Context, r *eventstore.Record) (json.RawMessage, error) {
 	p.responses.keep(r)
 	schema, known := current[r.Type]
-	if !known || r.Schema == schema && !rewritten[r.Type] {
+	if !known || r.Schema == schema && !rewritten[r.Type] && !private(r) {
 		return object(r.Data), nil
 	}
 	payload, err := decoded(ctx, p.log, r)
@@ -87,6 +87,9 @@ func (p *presenter) data(ctx context.Context, r *eventstore.Record) (json.RawMes
 	}
 	if u, ok := payload.(event.Unknown); ok { // a newer schema, or bytes that cannot be read
 		return object(u.Data), nil
+	}
+	if private(r) {
+		return marshal(inlined(payload))
 	}
 	p.responses.wasRead(r, payload)
 	shown, err := p.show(ctx, r, payload)

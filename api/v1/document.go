@@ -26,6 +26,7 @@ var tags = []*huma.Tag{
 	{Name: "Run details", Description: "What a run did: its steps, and the texts that it made."},
 	{Name: "Approvals", Description: "Questions to a person. A run that asks holds no worker while it waits."},
 	{Name: "Events", Description: "The history as it was recorded, as lists and as server-sent events. Sequences never repeat, so a reader that comes back with its last one misses nothing and sees nothing twice."},
+	{Name: "Audit", Description: "Who did what, when, to which files and hosts, and who allowed it: the history by what its events speak of, whether the task still stands or not."},
 	{Name: "Work policies", Description: "What an agent may do under a name, with which instructions and on which route. A task that is made from one keeps what it said then."},
 	{Name: "Permissions", Description: "What calls of tools may do without asking, and what they may not do at all. The files of the server's machine say it, and what was given for a session."},
 	{Name: "Usage", Description: "What model calls used and cost."},

@@ -21,6 +21,7 @@ import (
 	"hecate/api/stream"
 	"hecate/commands"
 	"hecate/domain/clock"
+	"hecate/projections/audit"
 	"hecate/projections/presets"
 	"hecate/projections/runner"
 	"hecate/projections/runs"
@@ -49,6 +50,7 @@ type Config struct {
 	Views     *runs.Views
 	Usage     *usage.Views
 	Presets   *presets.Views
+	Audit     *audit.Views
 	Models    Models
 	Feed      *feed.Reader
 	Events    *stream.Events
@@ -103,6 +105,7 @@ func Register(h huma.API, c Config) {
 	a.registerApprovals()
 	a.registerRunEvents()
 	a.registerEvents()
+	a.registerAudit()
 	a.registerPresets()
 	a.registerPermissions()
 	a.registerUsage()
