@@ -66,7 +66,8 @@ func startBrowser() (stop func(), err error) {
 	if path == "" {
 		return nil, errNoBrowser
 	}
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(root, "profile")))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(filepath.Join(root, "profile")),
+		chromedp.WSURLReadTimeout(patience))
 	if os.Getuid() == 0 { // its sandbox refuses to be root's
 		options = append(options, chromedp.NoSandbox)
 	}

@@ -20,7 +20,7 @@ import (
 )
 
 // patience is how long something may take until it is seen.
-const patience = 60 * time.Second
+const patience = 2 * time.Minute
 
 // page is a tab of the browser.
 type page struct {
@@ -53,7 +53,7 @@ func (s *server) tab(parent context.Context, t *testing.T, path string, allowed 
 	t.Helper()
 	ctx, stop := chromedp.NewContext(parent, options...)
 	t.Cleanup(stop)
-	ctx, stopTime := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, stopTime := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(stopTime)
 	p := &page{t: t, ctx: ctx, base: "http://" + s.addr}
 	p.listen(allowed)

@@ -118,7 +118,7 @@ func (s *server) start() error {
 		}
 	}
 	printed, _ := os.ReadFile(filepath.Join(s.dir, "log")) // no file: nothing was printed
-	return fmt.Errorf("the server is not healthy after 20 s:\n%s", printed)
+	return fmt.Errorf("the server is not healthy after %v:\n%s", patience, printed)
 }
 
 // kill ends the process, as a crash would.
@@ -180,7 +180,7 @@ func (s *server) run(t *testing.T, task map[string]any) string {
 // agent is a task for the scripted model, in a small project.
 func (s *server) agent(t *testing.T, c conversation, more ...string) map[string]any {
 	t.Helper()
-	task := map[string]any{"execution_kind": "agent_loop", "prompt": s.model.script(c), "working_directory": project(t), "timeout_ms": 20000, "budget_micros_usd": 50000}
+	task := map[string]any{"execution_kind": "agent_loop", "prompt": s.model.script(c), "working_directory": project(t), "timeout_ms": 120_000, "budget_micros_usd": 50000}
 	for _, pair := range more {
 		name, text, _ := strings.Cut(pair, "=")
 		task[name] = text
