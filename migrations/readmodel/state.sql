@@ -23,3 +23,11 @@ CREATE TABLE IF NOT EXISTS hecate_view_parked (
     attempts   bigint NOT NULL,
     PRIMARY KEY (model, version, generation, stream)
 ) CLUSTERED;
+
+-- Which process may send to a target outside, where several could.
+CREATE TABLE IF NOT EXISTS hecate_view_lease (
+    name  text   NOT NULL,
+    owner text   NOT NULL,
+    until bigint NOT NULL, -- milliseconds since 1970, by the database's clock
+    PRIMARY KEY (name)
+) CLUSTERED;
