@@ -19,6 +19,10 @@ import (
 // timeMax bounds one look at a repository.
 const timeMax = 30 * time.Second
 
+// outputTimeMax is how long the output of a command that has ended may take to be read: longer
+// than a busy machine lets its reader wait, and not for ever if somebody holds it open.
+const outputTimeMax = 10 * time.Second
+
 // outputMax bounds what one git command may print, in bytes.
 const outputMax = 32 << 20
 
@@ -59,7 +63,7 @@ func runWith(ctx context.Context, c call, args ...string) ([]byte, error) {
 		// Missing content of a partial clone is not fetched; older gits know only the second way to say so.
 		"GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=none")
 	cmd.Env = append(cmd.Env, c.env...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = outputTimeMax
 	cmd.Stdin = bytes.NewReader(c.input)
 	var out limited
 	var stderr bytes.Buffer

@@ -12,8 +12,9 @@ import (
 	"time"
 )
 
-// probeTimeout bounds the trial run of a wrapper.
-const probeTimeout = 5 * time.Second
+// probeTimeout bounds the trial run of a wrapper. A busy machine must not be taken for one
+// that confines nothing.
+const probeTimeout = 20 * time.Second
 
 // Detect finds the wrapper that works on this machine. It tries once per process.
 func Detect() Wrapper { return detect() }

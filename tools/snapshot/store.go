@@ -19,6 +19,10 @@ import (
 // gitTimeMax bounds one git command.
 const gitTimeMax = 60 * time.Second
 
+// outputTimeMax is how long the output of a command that has ended may take to be read:
+// longer than a busy machine lets its reader wait, and not for ever if somebody holds it open.
+const outputTimeMax = 10 * time.Second
+
 // Store is a bare git repository outside of every workspace. Its objects are all loose,
 // so that they can be read and written here. All methods may be called at once, also by
 // several processes, but for landings and snapshots of one and the same directory.
@@ -103,7 +107,7 @@ func (s *Store) git(ctx context.Context, args ...string) ([]byte, error) {
 	cmd.Dir = s.dir
 	cmd.Env = append(process.Environ(), "GIT_DIR="+s.dir, "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null",
 		"GIT_ATTR_NOSYSTEM=1", "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C")
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = outputTimeMax
 	var out limited
 	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &stderr
