@@ -27,6 +27,9 @@ import (
 // NoteMax is the size in bytes that no checkpoint exceeds, with signatures of witnesses.
 const NoteMax = 64 << 10
 
+// sizeMax is more than any log will have; beyond it, numbers of hashes could overflow.
+const sizeMax = 1 << 48
+
 // Errors about checkpoints and keys, told apart with errors.Is.
 var (
 	ErrForm      = errors.New("this is no checkpoint")
@@ -98,7 +101,7 @@ func parse(text string) (Head, error) {
 		return Head{}, fmt.Errorf("%w: origin, size and root are expected", ErrForm)
 	}
 	size, err := strconv.ParseInt(lines[1], 10, 64)
-	if err != nil || size < 0 || strconv.FormatInt(size, 10) != lines[1] {
+	if err != nil || size < 0 || size > sizeMax || strconv.FormatInt(size, 10) != lines[1] {
 		return Head{}, fmt.Errorf("%w: the size is %.40q", ErrForm, lines[1])
 	}
 	root, err := base64.StdEncoding.Strict().DecodeString(lines[2])
@@ -106,4 +109,26 @@ func parse(text string) (Head, error) {
 		return Head{}, fmt.Errorf("%w: the root is %.60q", ErrForm, lines[2])
 	}
 	return Head{Origin: lines[0], Size: size, Root: tlog.Hash(root)}, nil
+}
+
+// Split divides a file of checkpoints that were strung together, with or without empty
+// lines between them.
+func Split(raw []byte) (list [][]byte) {
+	for len(bytes.TrimSpace(raw)) > 0 {
+		raw = bytes.TrimLeft(raw, "\n")
+		end := bytes.Index(raw, []byte("\n\n"))
+		if end < 0 {
+			return append(list, raw)
+		}
+		for end += 2; end < len(raw) && bytes.HasPrefix(raw[end:], []byte("— ")); {
+			line := bytes.IndexByte(raw[end:], '\n')
+			if line < 0 {
+				end = len(raw)
+				break
+			}
+			end += line + 1
+		}
+		list, raw = append(list, raw[:end]), raw[end:]
+	}
+	return list
 }

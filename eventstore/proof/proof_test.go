@@ -132,8 +132,44 @@ func FuzzCheckpoint(f *testing.F) {
 		if err == nil && (head.Size < 0 || head.Origin == "") {
 			t.Errorf("read as %+v", head)
 		}
+		for _, piece := range proof.Split(raw) {
+			if len(piece) == 0 {
+				t.Error("an empty piece")
+			}
+		}
 		if opened, err := proof.Open(raw, key.Public); err == nil && opened.Origin != "hecate/log_1" {
 			t.Errorf("opened as %+v", opened)
 		}
 	})
+}
+
+// Checkpoints that were strung together come apart as they were.
+func TestSplit(t *testing.T) {
+	key := newKey(t, "hecate/log_1")
+	var all [][]byte
+	for size := range int64(3) {
+		signed, err := proof.Head{Origin: "hecate/log_1", Size: size}.Sign(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, signed)
+	}
+	for name, between := range map[string]string{"close together": "", "with empty lines": "\n", "with more of them": "\n\n"} {
+		raw := between + string(all[0]) + between + string(all[1]) + between + string(all[2]) + between
+		got := proof.Split([]byte(raw))
+		if len(got) != 3 {
+			t.Fatalf("%s: %d pieces", name, len(got))
+		}
+		for i := range all {
+			if string(got[i]) != string(all[i]) {
+				t.Errorf("%s: piece %d is %q", name, i, got[i])
+			}
+		}
+	}
+	if got := proof.Split(nil); len(got) != 0 {
+		t.Errorf("of nothing: %q", got)
+	}
+	if got := proof.Split([]byte("no checkpoint")); len(got) != 1 {
+		t.Errorf("of no checkpoint: %q", got)
+	}
 }

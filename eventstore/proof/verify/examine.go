@@ -25,7 +25,9 @@ type examined struct {
 }
 
 // name names a record for a person.
-func (e *examined) name() string { return fmt.Sprintf("record %d (%s version %d)", e.position, e.stream, e.version) }
+func (e *examined) name() string {
+	return fmt.Sprintf("record %d (%s version %d)", e.position, e.stream, e.version)
+}
 
 // part is a stretch of records after the look.
 type part struct {

@@ -273,4 +273,3 @@ func (b backend) rehash(t *testing.T, change string, positions ...int64) string 
 	}
 	return change
 }
-

@@ -33,9 +33,10 @@ const (
 
 // Finding is one thing that is wrong with a log.
 type Finding struct {
-	Kind        Kind   `json:"kind"`
-	First, Last int64  // positions that are concerned; 0 if it is not about records
-	Text        string `json:"text"` // one sentence
+	Kind  Kind   `json:"kind"`
+	First int64  `json:"first"` // positions that are concerned; 0 if it is not about records
+	Last  int64  `json:"last"`
+	Text  string `json:"text"` // one sentence
 }
 
 // Options say what to hold a log against.
@@ -48,16 +49,16 @@ type Options struct {
 
 // Report is what was found.
 type Report struct {
-	LogID       string
-	Records     int64 // in the log
-	Verified    int64 // from the first one on, in order
-	Streams     int
-	Blobs       int64
-	Sealed      int64  // under the newest checkpoint of the log itself
-	Checkpoints int    // of the log itself, whose signatures were checked
-	Key         string // that they were checked with
-	Kept        []int64
-	Findings    []Finding // in order of position
+	LogID       string    `json:"log_id"`
+	Records     int64     `json:"records"`  // in the log
+	Verified    int64     `json:"verified"` // of them, from the first one on, in order
+	Streams     int       `json:"streams"`
+	Blobs       int64     `json:"contents"`      // large ones, that stand beside the records
+	Sealed      int64     `json:"sealed"`        // records under the newest checkpoint of the log itself
+	Checkpoints int       `json:"checkpoints"`   // of the log itself, whose signatures were checked
+	Key         string    `json:"key,omitempty"` // that they were checked with
+	Kept        []int64   `json:"kept"`          // sizes of the checkpoints from elsewhere that fit
+	Findings    []Finding `json:"findings"`      // in order of position
 }
 
 // Sound reports whether nothing was found.
