@@ -17,18 +17,32 @@ type Meter struct {
 	histograms map[string]metric.Int64Histogram
 }
 
-// counters and histograms are the instruments, with their units.
+// instrument is the name, the unit and the meaning of one.
+type instrument struct{ name, unit, about string }
+
 var (
-	counterUnits = map[string]string{
-		"hecate.gateway.requests": "{request}", "gen_ai.gateway.chat.requests": "{request}", "gen_ai.gateway.cost": "1",
-		"gen_ai.client.tokens.input": "{token}", "gen_ai.client.tokens.output": "{token}", "gen_ai.client.tokens.total": "{token}",
-		"hecate.gateway.retries": "{retry}", "hecate.gateway.failovers": "{failover}", "hecate.provider.calls": "{call}",
-		"hecate.orchestrator.runs": "{run}", "hecate.orchestrator.steps": "{step}", "hecate.orchestrator.approvals": "{approval}",
-		"hecate.orchestrator.queue.lease_extend_failures": "{failure}",
+	counters = []instrument{
+		{"hecate.gateway.requests", "{request}", "Model calls, with all attempts at each"},
+		{"gen_ai.gateway.chat.requests", "{request}", "Model calls that were answered"},
+		{"gen_ai.gateway.cost", "1", "Known cost of model calls, in millionths of a US dollar"},
+		{"gen_ai.client.tokens.input", "{token}", "Tokens of prompts"},
+		{"gen_ai.client.tokens.output", "{token}", "Tokens of answers"},
+		{"gen_ai.client.tokens.total", "{token}", "Tokens of prompts and answers"},
+		{"hecate.gateway.retries", "{retry}", "Attempts that were made again at the same provider"},
+		{"hecate.gateway.failovers", "{failover}", "Model calls that went on at another provider"},
+		{"hecate.provider.calls", "{call}", "Attempts at providers"},
+		{"hecate.orchestrator.runs", "{run}", "Runs that have ended"},
+		{"hecate.orchestrator.steps", "{step}", "Steps that have ended"},
+		{"hecate.orchestrator.approvals", "{approval}", "Approvals that were answered"},
+		{"hecate.orchestrator.queue.lease_extend_failures", "{failure}", "Runs that were taken from a worker whose lease ran out"},
 	}
-	durations = []string{
-		"hecate.gateway.request.duration", "hecate.provider.call.duration", "hecate.orchestrator.run.duration", "hecate.orchestrator.queue.wait_duration",
-		"hecate.orchestrator.step.duration", "hecate.orchestrator.approval.wait_duration",
+	histograms = []instrument{
+		{"hecate.gateway.request.duration", "ms", "How long model calls took, with all attempts"},
+		{"hecate.provider.call.duration", "ms", "How long attempts at providers took"},
+		{"hecate.orchestrator.run.duration", "ms", "From the opening of a run to its end"},
+		{"hecate.orchestrator.queue.wait_duration", "ms", "How long runs waited for a worker"},
+		{"hecate.orchestrator.step.duration", "ms", "How long steps took"},
+		{"hecate.orchestrator.approval.wait_duration", "ms", "How long approvals waited for an answer"},
 	}
 	// buckets suit model calls and whole runs: from 5 ms to an hour.
 	buckets = []float64{5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000, 300_000, 900_000, 3_600_000}
@@ -39,13 +53,13 @@ func NewMeter(p metric.MeterProvider) (*Meter, error) {
 	meter := p.Meter(Scope)
 	m := &Meter{counters: map[string]metric.Int64Counter{}, histograms: map[string]metric.Int64Histogram{}}
 	var all error
-	for name, unit := range counterUnits {
-		c, err := meter.Int64Counter(name, metric.WithUnit(unit))
-		m.counters[name], all = c, errors.Join(all, err)
+	for _, of := range counters {
+		c, err := meter.Int64Counter(of.name, metric.WithUnit(of.unit), metric.WithDescription(of.about))
+		m.counters[of.name], all = c, errors.Join(all, err)
 	}
-	for _, name := range durations {
-		h, err := meter.Int64Histogram(name, metric.WithUnit("ms"), metric.WithExplicitBucketBoundaries(buckets...))
-		m.histograms[name], all = h, errors.Join(all, err)
+	for _, of := range histograms {
+		h, err := meter.Int64Histogram(of.name, metric.WithUnit(of.unit), metric.WithDescription(of.about), metric.WithExplicitBucketBoundaries(buckets...))
+		m.histograms[of.name], all = h, errors.Join(all, err)
 	}
 	return m, all
 }

@@ -136,19 +136,12 @@ func (r *Run) lifecycle(e event.Event) []Span {
 		}
 	case run.Claimed:
 		r.run.Attributes.put("hecate.worker.id", p.NodeID)
-		if r.queue == nil {
-			return nil
-		}
-		q := r.queue
-		r.queue = nil
-		q.note("queue.claimed", e, Attributes{"hecate.worker.id": p.NodeID})
-		out := q.end(e, StatusOK, "")
-		out.Attributes.puts(Attributes{"hecate.queue.wait_ms": out.milliseconds(), "hecate.queue.claim_id": p.Epoch, "hecate.worker.id": p.NodeID})
-		return []Span{out}
+		return r.dequeue(e, Attributes{"hecate.queue.claim_id": p.Epoch, "hecate.worker.id": p.NodeID})
 	case run.Started:
 		if len(r.run.Events) == 0 {
 			r.run.note("orchestrator.run.started", e, Attributes{"hecate.worker.id": p.WorkerID})
 		}
+		return r.dequeue(e, Attributes{"hecate.worker.id": p.WorkerID}) // nobody claims where there are no leases
 	case run.Disconnected:
 		name := "queue.nacked"
 		if p.Reason == "worker_lease_expired" {
@@ -160,6 +153,20 @@ func (r *Run) lifecycle(e event.Event) []Span {
 		return []Span{s.end(e, StatusError, word(p.Reason))}
 	}
 	return nil
+}
+
+// dequeue ends the wait for a worker, if there is one.
+func (r *Run) dequeue(e event.Event, by Attributes) []Span {
+	q := r.queue
+	if q == nil {
+		return nil
+	}
+	r.queue = nil
+	q.note("queue.claimed", e, by)
+	out := q.end(e, StatusOK, "")
+	out.Attributes.puts(by)
+	out.Attributes.put("hecate.queue.wait_ms", out.milliseconds())
+	return []Span{out}
 }
 
 // finish ends the run. What it has begun and what was not settled ends with its own events.
@@ -186,6 +193,11 @@ func (r *Run) finish(e event.Event, status run.Status, reason string) []Span {
 	for _, s := range []*Span{r.run, r.task, r.root} {
 		s.end(e, code, reason)
 		s.Attributes.puts(Attributes{"hecate.run.status": string(status), "hecate.result": result, "error.type": reason, "hecate.run.duration_ms": s.milliseconds()})
+	}
+	for _, s := range []*Span{r.run, r.task, r.root} {
+		if _, asked := s.Attributes["gen_ai.request.model"]; !asked {
+			s.Attributes.put("gen_ai.request.model", r.Route.Model)
+		}
 	}
 	r.root.Attributes.puts(Attributes{"gen_ai.response.model": r.Route.Model, "hecate.provider.kind": r.Route.ProviderKind})
 	if r.Route.Provider != "" {

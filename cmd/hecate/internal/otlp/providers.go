@@ -139,7 +139,7 @@ var exemplars = map[string]exemplar.Filter{
 
 // countLosses makes the metric of what telemetry itself loses.
 func (p *Providers) countLosses() error {
-	_, err := p.Meters.Meter("hecate").Int64ObservableCounter("hecate.telemetry.dropped", otelmetric.WithUnit("{item}"),
+	_, err := p.Meters.Meter("hecate").Int64ObservableCounter("hecate.telemetry.dropped", otelmetric.WithUnit("{item}"), otelmetric.WithDescription("Telemetry that no collector took"),
 		otelmetric.WithInt64Callback(func(_ context.Context, o otelmetric.Int64Observer) error {
 			for _, l := range p.losses {
 				o.Observe(l.lost.Load(), otelmetric.WithAttributes(attribute.String("hecate.telemetry.signal", l.signal)))
