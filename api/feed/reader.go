@@ -91,6 +91,13 @@ func (r *Reader) List(ctx context.Context, after int64, limit int, f Filter) ([]
 	return out[:min(len(out), limit)], nil
 }
 
+// Present returns the public events among records of the log, which follow on each other,
+// and how many records it has looked at. That is at least one, and not all where the
+// events are large.
+func (r *Reader) Present(ctx context.Context, records []eventstore.Record) (items []*Item, looked int, err error) {
+	return r.items(ctx, newPresenter(r.log), records, Filter{}, pieceBytes)
+}
+
 // page reads one page of the log after a position, or a piece of it. It returns the
 // events that f chooses and the position up to which it looked.
 func (r *Reader) page(ctx context.Context, after int64, f Filter) ([]*Item, int64, error) {

@@ -69,6 +69,7 @@ type projection struct {
 	Parked     int64  `json:"parked" doc:"Streams with an event that the model could not take; they stand still, all others go on."`
 	Rebuilding bool   `json:"rebuilding" doc:"Whether it is being made anew from the log. The present one is read until then."`
 	RebuiltTo  int64  `json:"rebuilt_to,omitempty" doc:"How far the new one is."`
+	Trouble    string `json:"trouble,omitempty" doc:"Of a target outside: why nothing is sent at the moment, or why the last message was given up."`
 }
 
 type rebuildRequest struct {
@@ -94,7 +95,8 @@ func (a *API) registerSystem() {
 	register(a, spec{
 		id: "listProjections", method: http.MethodGet, path: Base + "/system/projections", tag: "System",
 		summary:     "List the read models",
-		description: "Read models are folded from the log and lag it by milliseconds. This says where each one stands.",
+		description: "Read models are folded from the log and lag it by milliseconds. This says where each one stands. " +
+			"Brokers and webhooks that the server sends to are listed, too: they follow the log in the same way, and cannot be rebuilt.",
 	}, a.listProjections)
 	register(a, spec{
 		id: "rebuildProjections", method: http.MethodPost, path: Base + "/system/projections/rebuild", tag: "System",
@@ -149,7 +151,7 @@ func (a *API) listProjections(ctx context.Context, _ *struct{}) (*answer[[]proje
 	}
 	var out []projection
 	for _, s := range states {
-		p := projection{Name: s.Model, Position: s.Position, Head: s.Position + s.Lag, Lag: s.Lag, Parked: s.Parked, Rebuilding: s.Rebuilding != nil}
+		p := projection{Name: s.Model, Position: s.Position, Head: s.Position + s.Lag, Lag: s.Lag, Parked: s.Parked, Rebuilding: s.Rebuilding != nil, Trouble: s.Trouble}
 		if s.Rebuilding != nil {
 			p.RebuiltTo = s.Rebuilding.Position
 		}

@@ -87,6 +87,7 @@ type config struct {
 	Levels               string        `env:"HECATE_TASK_LEVELS_POSTURE" envDefault:"allow"` // forbid: no task may ask by levels
 
 	Policies  []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
+	Outbound  outboundSettings    `env:"-"` // HECATE_FORWARD_URL, HECATE_WEBHOOK_…
 	Telemetry otlp.Settings       `env:"-"` // HECATE_OTEL_…, HECATE_METRICS_ADDRESS, HECATE_TRACE_…
 	environ   map[string]string
 }
@@ -121,6 +122,9 @@ func readConfig(environ []string) (config, error) {
 	var telemetry []error
 	c.Telemetry, telemetry = otlp.Read(values)
 	problems = append(problems, telemetry...)
+	var outbound []error
+	c.Outbound, outbound = readOutbound(values)
+	problems = append(problems, outbound...)
 	problems = append(problems, c.check()...)
 	if c.SQLitePath == "" {
 		c.SQLitePath = filepath.Join(c.DataDir, "hecate.db")

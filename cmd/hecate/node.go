@@ -66,6 +66,7 @@ type node struct {
 	http     *http.Server
 	listener net.Listener
 	observed *observed
+	outbound *outbound // brokers and webhooks
 
 	stop  context.CancelFunc
 	asked atomic.Bool // to stop, by a request
@@ -156,8 +157,11 @@ func (n *node) open(ctx context.Context) error {
 	if n.listener, err = listen(n.config.Address); err != nil {
 		return fmt.Errorf("listen: %w", err)
 	}
+	if n.outbound, err = openOutbound(ctx, n.config, n.stores, n.BaseURL(), n.log); err != nil {
+		return err
+	}
 	n.api, err = api.New(api.Config{
-		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: n.models, Progress: n.progress,
+		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: shownModels{n.models, n.outbound}, Progress: n.progress,
 		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Audit: audit.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
 		Permissions: permissionFiles{n.files}, Sampled: n.observed.tracer.Sampled, Served: n.observed.served(),
 		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
@@ -242,6 +246,7 @@ func (n *node) run(ctx context.Context) {
 	told := n.observed.run(ctx, n.log)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return n.models.Run(ctx) })
+	g.Go(func() error { return n.outbound.Run(ctx) })
 	g.Go(func() error { return n.api.Run(ctx) })
 	if n.config.WorkersEnabled {
 		g.Go(func() error { return n.pool.Run(ctx) })
@@ -284,6 +289,9 @@ func (n *node) release() {
 	removeRuntimeFile(n.config.DataDir)
 	if n.listener != nil {
 		_ = n.listener.Close() // closed already after a normal end
+	}
+	if n.outbound != nil {
+		n.outbound.close()
 	}
 	if n.stores != nil {
 		if err := n.stores.close(); err != nil {

@@ -60,10 +60,12 @@ func printProjections(a *app, list []client.Projection) error {
 			state = "rebuilding"
 		case p.Parked > 0:
 			state = "some streams are set aside"
+		case p.Trouble != "":
+			state = p.Trouble
 		case p.Lag > 0:
 			state = "catching up"
 		}
-		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", terminal.Line(p.Name), p.Position, p.Head, p.Lag, p.Parked, state)
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%s\n", terminal.Line(p.Name), p.Position, p.Head, p.Lag, p.Parked, terminal.Line(state))
 	}
 	return w.Flush()
 }

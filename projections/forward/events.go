@@ -70,9 +70,6 @@ func (e *Events) Send(ctx context.Context, records []eventstore.Record) (done Do
 	return done, nil
 }
 
-// Close closes the publisher.
-func (e *Events) Close() error { return e.publisher.Close() }
-
 func (e *Events) publish(ctx context.Context, events []Event) error {
 	if len(events) == 0 {
 		return nil

@@ -43,8 +43,6 @@ type Sink interface {
 	// done with; after an error the others are given to it again, after a pause. The error
 	// may have a method RetryAfter() time.Duration that asks for a longer one.
 	Send(ctx context.Context, records []eventstore.Record) (Done, error)
-	// Close gives back what the sink holds.
-	Close() error
 }
 
 // Done is what a sink has done with records.
@@ -120,8 +118,8 @@ func New(ctx context.Context, c Config, sink Sink) (*Sender, error) {
 	return s, nil
 }
 
-// Run sends until ctx ends, and closes the sink then. What goes wrong is logged, shown by
-// Status and tried again.
+// Run sends until ctx ends. What goes wrong is logged, shown by Status and tried again; it
+// returns no error.
 func (s *Sender) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		held, err := s.lease.take(ctx)
@@ -133,7 +131,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		}
 		wait(ctx, s.c.LeaseTTL/leaseParts)
 	}
-	return s.sink.Close()
+	return nil
 }
 
 // own sends while the lease holds.

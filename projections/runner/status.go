@@ -15,6 +15,7 @@ type Status struct {
 	Parked     int64     `json:"parked"`     // streams that the model could not take
 	Streams    []Parked  `json:"parked_streams,omitempty"`
 	Rebuilding *Progress `json:"rebuilding,omitempty"` // a build beside the visible one
+	Trouble    string    `json:"trouble,omitempty"`    // why it stands still, where somebody outside is to blame
 }
 
 // Parked is a stream that a model could not take. It gets another try at each start.

@@ -160,4 +160,5 @@ type Projection struct {
 	Lag        int64  `json:"lag"`
 	Parked     int64  `json:"parked"` // streams set aside because an event could not be read
 	Rebuilding bool   `json:"rebuilding"`
+	Trouble    string `json:"trouble"` // of a target outside: why nothing is sent
 }
