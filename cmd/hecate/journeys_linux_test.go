@@ -183,9 +183,11 @@ func TestTerminalServerGone(t *testing.T) {
 		}
 	}
 	hangs.waitFor(t, "the server does not answer; trying again")
-	hangs.typeIn(t, "\x03")
-	hangs.waitFor(t, "cancel run ")
-	for _, s := range []*terminalSession{hangs, asked} {
+	for _, s := range []*terminalSession{asked, hangs} {
+		if s == hangs {
+			s.typeIn(t, "\x03")
+			s.waitFor(t, "cancel run ")
+		}
 		s.typeIn(t, "\x03")
 		if code := s.exitCode(); code != exitInterrupted {
 			t.Errorf("exit code %d:\n%s", code, s.output())
