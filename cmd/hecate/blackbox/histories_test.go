@@ -35,7 +35,7 @@ func TestHistories(t *testing.T) {
 	for name, start := range map[string]func(t *testing.T, env ...string) ([]*server, func(*testing.T) *sql.DB){
 		"two nodes": func(t *testing.T, env ...string) ([]*server, func(*testing.T) *sql.DB) {
 			url := pgtest.URL(t)
-			return nodesOn(t, url, 2, append(env, "TMPDIR="+t.TempDir(), "HECATE_TASK_QUEUE_LEASE_SECONDS=2")...), func(t *testing.T) *sql.DB { return openDB(t, "pgx", url) }
+			return nodesOn(t, url, 2, append(env, "TMPDIR="+t.TempDir(), "HECATE_TASK_QUEUE_LEASE_SECONDS=5")...), func(t *testing.T) *sql.DB { return openDB(t, "pgx", url) }
 		},
 		"sqlite": func(t *testing.T, env ...string) ([]*server, func(*testing.T) *sql.DB) {
 			s := serve(t, env...)
@@ -152,7 +152,7 @@ func (w *world) kill(t *testing.T, ctx context.Context, chance *rand.Rand) {
 	w.nodes[i].kill()
 	w.done[killed].Add(1)
 	if chance.IntN(2) == 0 && len(w.nodes) > 1 {
-		time.Sleep(2500 * time.Millisecond) // longer than the lease
+		time.Sleep(5500 * time.Millisecond) // longer than the lease
 	}
 	if err := w.nodes[i].launch(); err != nil {
 		t.Error(err)
