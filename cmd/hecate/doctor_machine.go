@@ -104,7 +104,12 @@ func (f *findings) limits() {
 		f.add("limits", noted, "the time and output of a command are bounded; its processes and memory are not")
 		return
 	}
-	group := cgroup()
+	if process.Grouped() {
+		f.add("ending", healthy, "each command gets a control group of its own: all that it starts ends with it")
+	} else {
+		f.add("ending", noted, "a command's supervisor ends all that it starts; one without a sandbox can kill it first. Where the server's service has Delegate=yes, that ends as well")
+	}
+	group := process.ControlGroup()
 	processes, memory := limitOf(group, "pids.max"), limitOf(group, "memory.max")
 	if processes != "" && memory != "" {
 		f.add("limits", healthy, "the control group %s allows %s processes and %s bytes of memory", group, processes, memory)
@@ -118,20 +123,6 @@ func (f *findings) limits() {
 		lacking = append(lacking, "MemoryMax=")
 	}
 	f.add("limits", noted, "the time and output of a command are bounded; its processes and memory only where the server's service has %s", strings.Join(lacking, " and "))
-}
-
-// cgroup is the directory of this process's control group (version 2); "" if it has none.
-func cgroup() string {
-	raw, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return ""
-	}
-	for line := range strings.Lines(string(raw)) {
-		if path, ok := strings.CutPrefix(strings.TrimSpace(line), "0::"); ok {
-			return filepath.Join("/sys/fs/cgroup", path)
-		}
-	}
-	return ""
 }
 
 // limitOf is the tightest limit of a kind that is set on a control group or one around it;

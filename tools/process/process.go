@@ -10,7 +10,9 @@
 // executable, started again in a mode that SuperviseIfAsked recognises. Orphans of
 // the command are handed to it by the kernel, so it can find and end them; and it
 // notices if this process dies, or is stopped for longer than its lease lasts, and
-// then ends everything. Elsewhere the command's process group is ended, which misses
+// then ends everything. Where this process may make control groups (version 2) each
+// command is in one of its own, and even one that kills its supervisor leaves nothing
+// behind. Elsewhere the command's process group is ended, which misses
 // what has left the group, and only while this process runs.
 package process
 

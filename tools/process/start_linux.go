@@ -42,6 +42,7 @@ type supervised struct {
 	status     chan status
 	all        chan struct{}
 	killOnce   sync.Once
+	group      *group       // nil if there is none
 	session    atomic.Int64 // of a command with a terminal device, once it has begun; 0: the supervisor's
 }
 
@@ -76,9 +77,8 @@ func start(c Command, writers [2]*os.File) (child, error) {
 	if c.tty != nil {
 		name = ttySupervisorName
 	}
-	s.supervisor, err = os.StartProcess(self(), append([]string{name, path}, c.Argv...), &os.ProcAttr{
+	err = s.begin(append([]string{name, path}, c.Argv...), os.ProcAttr{
 		Dir: c.Dir, Env: slices.Concat(supervisorEnv, c.Env, carried(c.Set)), Files: []*os.File{input, writers[0], writers[1], control, statusW},
-		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
 	if err != nil {
 		s.kill()
@@ -87,6 +87,21 @@ func start(c Command, writers [2]*os.File) (child, error) {
 	}
 	go s.follow(statusR)
 	return s, nil
+}
+
+// begin starts the supervisor, in a control group of its own if there can be one.
+func (s *supervised) begin(argv []string, attr os.ProcAttr) (err error) {
+	attr.Sys = &syscall.SysProcAttr{Setsid: true}
+	if s.group = newGroup(); s.group != nil {
+		attr.Sys.UseCgroupFD, attr.Sys.CgroupFD = true, int(s.group.lock.Fd())
+		if s.supervisor, err = os.StartProcess(self(), argv, &attr); err == nil {
+			return nil
+		}
+		s.group.end() // whatever it was: the next try tells
+		s.group, attr.Sys.UseCgroupFD = nil, false
+	}
+	s.supervisor, err = os.StartProcess(self(), argv, &attr)
+	return err
 }
 
 // newSupervised opens the control pipe, whose other end it returns, and writes the
@@ -129,6 +144,7 @@ func (s *supervised) follow(r *os.File) {
 	if state, err := s.supervisor.Wait(); err != nil || !state.Exited() {
 		s.killSession() // the supervisor itself was killed
 	}
+	s.group.end()
 }
 
 func statusOf(kind string, n int) status {
@@ -167,11 +183,12 @@ func (s *supervised) abandon() {
 		killAll(descendants(s.supervisor.Pid))
 		_ = s.supervisor.Kill()
 		s.killSession()
+		s.group.kill()
 	}
 }
 
 // killSession ends what is still in the session of the supervisor or of its command: the
-// best that can be done without the supervisor.
+// best that can be done without the supervisor where there is no control group.
 func (s *supervised) killSession() {
 	own := int(s.session.Load())
 	for p := range processes() {

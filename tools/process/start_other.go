@@ -13,6 +13,9 @@ import (
 // or kills it leaves the command alive.
 func SuperviseIfAsked() {}
 
+// Grouped reports whether each command gets a control group of its own; here never.
+func Grouped() bool { return false }
+
 // grouped is a command in a session and process group of its own.
 type grouped struct {
 	cmd    *exec.Cmd
