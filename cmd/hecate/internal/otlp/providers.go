@@ -34,7 +34,7 @@ type Providers struct {
 // Start sets up what the settings ask for. Spans get their ids from ids. What goes wrong
 // with collectors is told to log, which must not lead to one.
 func Start(ctx context.Context, s Settings, ids sdktrace.IDGenerator, log *slog.Logger) (*Providers, error) {
-	res, err := about(ctx, s)
+	res, err := About(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +52,9 @@ func Start(ctx context.Context, s Settings, ids sdktrace.IDGenerator, log *slog.
 	return p, nil
 }
 
-// about says what is exported from where. Arguments, owner and paths of the process are
+// About says what is exported from where. Arguments, owner and paths of the process are
 // nobody's business. OTEL_RESOURCE_ATTRIBUTES has the last word.
-func about(ctx context.Context, s Settings) (*resource.Resource, error) {
+func About(ctx context.Context, s Settings) (*resource.Resource, error) {
 	attrs := []attribute.KeyValue{
 		attribute.String("service.name", s.Service), attribute.String("service.instance.id", s.Instance),
 	}
