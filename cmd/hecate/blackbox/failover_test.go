@@ -78,7 +78,7 @@ func TestNoFailover(t *testing.T) {
 // The wait that a provider asks for is kept; one that is too long ends the call at once.
 func TestRetryAfter(t *testing.T) {
 	t.Parallel()
-	env := []string{"HECATE_BACKEND=memory", "HECATE_PROVIDER_MAX_ATTEMPTS=3", "HECATE_PROVIDER_RETRY_BACKOFF=1ms", "HECATE_PROVIDER_RETRY_WAIT_MAX=5s"}
+	env := []string{"HECATE_BACKEND=memory", "HECATE_PROVIDER_MAX_ATTEMPTS=3", "HECATE_PROVIDER_RETRY_BACKOFF=1ms", "HECATE_PROVIDER_RETRY_WAIT_MAX=20s"}
 	for _, name := range []string{"seconds", "date", "stern"} { // one each: a rate limit shuts a provider for everybody
 		env = append(env, provider(name, modelName)...)
 	}
@@ -86,7 +86,7 @@ func TestRetryAfter(t *testing.T) {
 	for name, header := range map[string]func() (string, time.Duration){
 		"seconds": func() (string, time.Duration) { return "1", time.Second },
 		"date": func() (string, time.Duration) {
-			return time.Now().Add(3 * time.Second).UTC().Format(http.TimeFormat), 1500 * time.Millisecond
+			return time.Now().Add(8 * time.Second).UTC().Format(http.TimeFormat), 4 * time.Second
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
