@@ -136,7 +136,7 @@ func TestRetryAfter(t *testing.T) {
 // A provider that fails again and again is left alone for a while, then tried by one.
 func TestProviderHealth(t *testing.T) {
 	t.Parallel()
-	s := serve(t, "HECATE_BACKEND=memory", "HECATE_PROVIDER_HEALTH_FAILURE_THRESHOLD=2", "HECATE_PROVIDER_HEALTH_COOLDOWN=1500ms")
+	s := serve(t, "HECATE_BACKEND=memory", "HECATE_PROVIDER_HEALTH_FAILURE_THRESHOLD=2", "HECATE_PROVIDER_HEALTH_COOLDOWN=10s")
 	status := func() doc { return part(t, s.list(t, api+"/providers/status"), 0, 1)[0] }
 	for range 2 {
 		r, _ := s.agentRun(t, []reply{failure(500)})
