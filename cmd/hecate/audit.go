@@ -4,4 +4,9 @@ package main
 // whether the log still says what it said.
 type auditCommand struct {
 	Log auditLog `cmd:"" help:"Print events of all runs that match filters."`
+
+	Verify     auditVerify     `cmd:"" help:"Find out whether anything in the log was altered."`
+	Export     auditExport     `cmd:"" help:"Write a part of the log into a file that proves itself."`
+	Checkpoint auditCheckpoint `cmd:"" help:"Print the newest signed checkpoint, to keep it elsewhere."`
+	Key        auditKey        `cmd:"" help:"Print the public key that checkpoints are checked with."`
 }

@@ -113,3 +113,9 @@ func (l *Log) Blob(ctx context.Context, digest string) (event.Blob, error) {
 	b.Content, err = blobs.Unpack(digest, salt, content, int(codec))
 	return b, err
 }
+
+// RowsOfType returns all records of one type, in order. There is no index for that: it reads
+// through the whole log.
+func (l *Log) RowsOfType(ctx context.Context, eventType string) ([]Row, error) {
+	return l.rows(ctx, rowColumns+`WHERE l.type = ? ORDER BY l.position`, eventType)
+}

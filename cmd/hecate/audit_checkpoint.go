@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"hecate/cmd/hecate/internal/show"
+)
+
+// auditCheckpoint is "hecate audit checkpoint".
+type auditCheckpoint struct {
+	Log string `placeholder:"LOG" help:"A file of SQLite, a data directory or an address postgres://…; default: what the environment or this directory names."`
+}
+
+// Help is the long help of the command.
+func (auditCheckpoint) Help() string {
+	return `Keep what it prints where nobody who can reach the database can change it. It proves later that all
+records up to then are still what they were:
+
+    hecate audit checkpoint >>/elsewhere/checkpoints.txt
+    hecate audit verify --checkpoint /elsewhere/checkpoints.txt`
+}
+
+// Run does the command.
+func (c auditCheckpoint) Run(a *app) error {
+	ctx := context.Background()
+	log, err := a.openLog(ctx, c.Log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	newest, err := log.Newest(ctx)
+	if err != nil {
+		return fmt.Errorf("read the newest checkpoint of %s: %w", log, err)
+	}
+	if newest.Size == 0 {
+		return advise(fmt.Errorf("nothing of %s is sealed yet", log), "a server seals what is in its log about once a second: hecate serve")
+	}
+	if _, err := a.out.Write(newest.Note); err != nil {
+		return err
+	}
+	bounds, err := log.Bounds(ctx)
+	if err != nil {
+		return fmt.Errorf("read the end of %s: %w", log, err)
+	}
+	if tail := bounds.Last - newest.Size; tail > 0 {
+		fmt.Fprintf(a.err, "%s behind it not sealed yet\n", show.Count(tail, "record"))
+	}
+	return nil
+}
+
+// auditKey is "hecate audit key".
+type auditKey struct {
+	Log string `placeholder:"LOG" help:"A file of SQLite, a data directory or an address postgres://…; default: what the environment or this directory names."`
+}
+
+// Help is the long help of the command.
+func (auditKey) Help() string {
+	return `The key that the checkpoints of the log can be checked with. Keep it with the first checkpoint: a key that
+is read from the database later says nothing about somebody who can change the database.
+
+    hecate audit key >/elsewhere/log.pub`
+}
+
+// Run does the command.
+func (c auditKey) Run(a *app) error {
+	ctx := context.Background()
+	log, err := a.openLog(ctx, c.Log)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	keys, err := log.Keys(ctx)
+	if err != nil {
+		return fmt.Errorf("read the key of %s: %w", log, err)
+	}
+	if len(keys) == 0 {
+		return advise(errors.New("the log is not sealed yet, so it names no key"), "a server seals what is in its log about once a second: hecate serve")
+	}
+	_, err = fmt.Fprintln(a.out, keys[len(keys)-1].Public)
+	return err
+}

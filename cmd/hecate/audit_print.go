@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"hecate/cmd/hecate/internal/show"
+	"hecate/cmd/hecate/internal/terminal"
+	"hecate/eventstore/proof/archive"
+	"hecate/eventstore/proof/verify"
+)
+
+// print says what was found in a log.
+func (c auditVerify) print(a *app, r verify.Report) error {
+	if c.JSON {
+		return c.json(a, r, r.Findings)
+	}
+	fmt.Fprintf(a.out, "log        %s: %s in %s\n", terminal.Line(r.LogID), show.Count(r.Records, "record"), show.Count(int64(r.Streams), "stream"))
+	switch tail := r.Records - r.Sealed; {
+	case r.Sealed == 0:
+		fmt.Fprintln(a.out, "sealed     nothing: the records were held against their own hashes only")
+	case tail > 0:
+		fmt.Fprintf(a.out, "sealed     up to record %d; the %s behind it not yet\n", r.Sealed, show.Count(tail, "record"))
+	default:
+		fmt.Fprintf(a.out, "sealed     up to record %d, the last one\n", r.Sealed)
+	}
+	if r.Key != "" {
+		c.key(a, show.Count(int64(r.Checkpoints), "checkpoint"), r.Key, "the log names itself")
+	}
+	c.kept(a, r.Kept)
+	return c.findings(a, r.Findings)
+}
+
+// printExport says what was found in an export.
+func (c auditVerify) printExport(a *app, r archive.Report) error {
+	if c.JSON {
+		return c.json(a, r, r.Findings)
+	}
+	fmt.Fprintf(a.out, "export     %s of %s: %s, %s beside them\n", terminal.Line(r.Manifest.Asked), terminal.Line(r.Manifest.LogID), show.Count(r.Records, "record"), show.Count(r.Contents, "large content"))
+	fmt.Fprintf(a.out, "sealed     by the checkpoint for %s\n", show.Count(r.Manifest.Size, "record"))
+	if r.Unsealed > 0 {
+		fmt.Fprintf(a.out, "           %s behind it not proven\n", show.Count(r.Unsealed, "record"))
+	}
+	c.key(a, "the checkpoint", r.Key, "the export names itself")
+	c.kept(a, r.Kept)
+	for _, size := range r.Other {
+		fmt.Fprintf(a.out, "kept       the checkpoint for %s is another one than that of the export, and says nothing about it\n", show.Count(size, "record"))
+	}
+	return c.findings(a, r.Findings)
+}
+
+func (c auditVerify) key(a *app, what, key, otherwise string) {
+	whose := "which " + otherwise
+	if c.Key != "" {
+		whose = "which you gave"
+	}
+	fmt.Fprintf(a.out, "signed     %s under %s,\n           %s\n", what, terminal.Line(key), whose)
+}
+
+func (c auditVerify) kept(a *app, sizes []int64) {
+	for _, size := range sizes {
+		fmt.Fprintf(a.out, "kept       the checkpoint for %s fits\n", show.Count(size, "record"))
+	}
+}
+
+// findings prints what was found, and says so with the exit code.
+func (c auditVerify) findings(a *app, findings []verify.Finding) error {
+	for _, f := range findings {
+		fmt.Fprintf(a.out, "%s %s\n", a.outStyle.Red(fmt.Sprintf("%-10s", f.Kind)), terminal.Line(f.Text))
+	}
+	if len(findings) > 0 {
+		return exit(exitAltered)
+	}
+	fmt.Fprintln(a.out, a.outStyle.Green("nothing was altered"))
+	if c.Key == "" {
+		fmt.Fprintln(a.out, a.outStyle.Dim("  unless somebody made it all up: hold it against a key and a checkpoint that were kept elsewhere, --key and --checkpoint"))
+	}
+	return nil
+}
+
+func (auditVerify) json(a *app, report any, findings []verify.Finding) error {
+	if err := json.NewEncoder(a.out).Encode(report); err != nil {
+		return err
+	}
+	if len(findings) > 0 {
+		return exit(exitAltered)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"hecate/eventstore/proof"
+	"hecate/eventstore/proof/stored"
+)
+
+// Limits of what is fetched from elsewhere.
+const (
+	fetchMax       = 30 * time.Second
+	checkpointsMax = 64 << 20 // bytes of a file of checkpoints
+)
+
+// openLog opens a log for reading. It finds it as the server would, unless it is named.
+func (a *app) openLog(ctx context.Context, name string) (*stored.Log, error) {
+	conns := 2 + runtime.GOMAXPROCS(0)
+	switch {
+	case strings.HasPrefix(name, "postgres://"), strings.HasPrefix(name, "postgresql://"):
+		return stored.OpenPostgres(ctx, name, a.getenv("HECATE_POSTGRES_TABLE_PREFIX"), conns)
+	case name != "":
+		return a.openFile(ctx, name, conns)
+	}
+	c, err := readConfig(a.environ)
+	if err != nil {
+		return nil, err
+	}
+	switch c.Backend {
+	case "postgres":
+		return stored.OpenPostgres(ctx, c.PostgresURL, c.PostgresPrefix, conns)
+	case "memory":
+		return nil, errors.New("a log in memory can be read by its server alone")
+	}
+	path := c.SQLitePath
+	for _, dir := range a.dataDirs() {
+		if a.getenv("HECATE_SQLITE_PATH") != "" {
+			break
+		}
+		if path = filepath.Join(dir, filepath.Base(c.SQLitePath)); exists(path) {
+			break
+		}
+	}
+	if !exists(path) {
+		return nil, advise(fmt.Errorf("there is no log at %s", path), "name it: a file of SQLite, a data directory, or postgres://…")
+	}
+	return a.openFile(ctx, path, conns)
+}
+
+func (a *app) openFile(ctx context.Context, path string, conns int) (*stored.Log, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.IsDir() {
+		path = filepath.Join(path, "hecate.db")
+	}
+	return stored.OpenSQLite(ctx, path, a.getenv("HECATE_SQLITE_TABLE_PREFIX"), conns)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// keyArgument reads a public key: as it is written, or from a file that holds it or the
+// secret key that belongs to it.
+func keyArgument(text string) (string, error) {
+	if text == "" || strings.Count(text, "+") >= 2 && !exists(text) {
+		return text, nil
+	}
+	raw, err := os.ReadFile(text)
+	if err != nil {
+		return "", fmt.Errorf("read the key: %w", err)
+	}
+	line := strings.TrimSpace(string(raw))
+	if !strings.HasPrefix(line, "PRIVATE+KEY+") {
+		return line, nil
+	}
+	origin, _, _ := strings.Cut(strings.TrimPrefix(line, "PRIVATE+KEY+"), "+")
+	key, err := proof.ReadKey(text, origin)
+	return key.Public, err
+}
+
+// checkpointArguments reads checkpoints that were kept elsewhere, from files and addresses.
+func checkpointArguments(ctx context.Context, names []string) (list [][]byte, err error) {
+	for _, name := range names {
+		raw, err := readOrFetch(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("read the checkpoint %s: %w", name, err)
+		}
+		found := proof.Split(raw)
+		if len(found) == 0 {
+			return nil, fmt.Errorf("read the checkpoint %s: it is empty", name)
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+func readOrFetch(ctx context.Context, name string) ([]byte, error) {
+	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return readAtMost(f, checkpointsMax)
+	}
+	ctx, stop := context.WithTimeout(ctx, fetchMax)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the answer is %s", res.Status)
+	}
+	return readAtMost(res.Body, checkpointsMax)
+}
+
+func readAtMost(r io.Reader, limit int64) ([]byte, error) {
+	var b bytes.Buffer
+	n, err := io.Copy(&b, io.LimitReader(r, limit+1))
+	if err == nil && n > limit {
+		err = fmt.Errorf("it has more than %d bytes", limit)
+	}
+	return b.Bytes(), err
+}
