@@ -382,7 +382,7 @@ func TestProjections(t *testing.T) {
 			Position, Head int64
 			Rebuilding     bool
 		}
-		if object := a.Data(t, &list); object != "projections" || len(list) != 3 || list[0].Name != "runs" || list[1].Name != "usage" || list[2].Name != "presets" {
+		if object := a.Data(t, &list); object != "projections" || len(list) != 4 || list[0].Name != "runs" || list[1].Name != "usage" || list[2].Name != "presets" || list[3].Name != "audit" {
 			t.Fatalf("%s", a.Body)
 		}
 		for _, m := range list {

@@ -220,7 +220,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := readDocument(t, s)
-	ids := strings.NewReplacer("{task_id}", apitest.TaskID, "{run_id}", apitest.RunID, "{step_id}", "step_5", "{approval_id}", "approval_1", "{preset_id}", "planning", "{operation_id}", apitest.OperationID)
+	ids := strings.NewReplacer("{task_id}", apitest.TaskID, "{run_id}", apitest.RunID, "{step_id}", "step_5", "{approval_id}", "approval_1", "{preset_id}", "planning", "{operation_id}", apitest.OperationID, "{sequence}", "5")
 	for path, item := range d.Paths {
 		o, ok := item["get"]
 		if !ok || o.Responses["200"].Content["text/event-stream"].Schema != nil {

@@ -19,16 +19,16 @@ import (
 
 // Defines values for ApprovalCallAnswer.
 const (
-	Approved ApprovalCallAnswer = "approved"
-	Denied   ApprovalCallAnswer = "denied"
+	ApprovalCallAnswerApproved ApprovalCallAnswer = "approved"
+	ApprovalCallAnswerDenied   ApprovalCallAnswer = "denied"
 )
 
 // Valid indicates whether the value is a known member of the ApprovalCallAnswer enum.
 func (e ApprovalCallAnswer) Valid() bool {
 	switch e {
-	case Approved:
+	case ApprovalCallAnswerApproved:
 		return true
-	case Denied:
+	case ApprovalCallAnswerDenied:
 		return true
 	default:
 		return false
@@ -101,6 +101,21 @@ func (e ApprovalPlaceKind) Valid() bool {
 	case ApprovalPlaceKindInPlace:
 		return true
 	case ApprovalPlaceKindWorktree:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for AuditPageObject.
+const (
+	AuditEvents AuditPageObject = "audit_events"
+)
+
+// Valid indicates whether the value is a known member of the AuditPageObject enum.
+func (e AuditPageObject) Valid() bool {
+	switch e {
+	case AuditEvents:
 		return true
 	default:
 		return false
@@ -1136,6 +1151,105 @@ func (e StepOutcome) Valid() bool {
 	}
 }
 
+// Defines values for TraceStatusCode.
+const (
+	TraceStatusCodeError TraceStatusCode = "error"
+	TraceStatusCodeOk    TraceStatusCode = "ok"
+	TraceStatusCodeUnset TraceStatusCode = "unset"
+)
+
+// Valid indicates whether the value is a known member of the TraceStatusCode enum.
+func (e TraceStatusCode) Valid() bool {
+	switch e {
+	case TraceStatusCodeError:
+		return true
+	case TraceStatusCodeOk:
+		return true
+	case TraceStatusCodeUnset:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TraceCandidateOutcome.
+const (
+	TraceCandidateOutcomeFailed   TraceCandidateOutcome = "failed"
+	TraceCandidateOutcomeSelected TraceCandidateOutcome = "selected"
+)
+
+// Valid indicates whether the value is a known member of the TraceCandidateOutcome enum.
+func (e TraceCandidateOutcome) Valid() bool {
+	switch e {
+	case TraceCandidateOutcomeFailed:
+		return true
+	case TraceCandidateOutcomeSelected:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TraceRouteFinalProviderKind.
+const (
+	TraceRouteFinalProviderKindCloud TraceRouteFinalProviderKind = "cloud"
+	TraceRouteFinalProviderKindLocal TraceRouteFinalProviderKind = "local"
+)
+
+// Valid indicates whether the value is a known member of the TraceRouteFinalProviderKind enum.
+func (e TraceRouteFinalProviderKind) Valid() bool {
+	switch e {
+	case TraceRouteFinalProviderKindCloud:
+		return true
+	case TraceRouteFinalProviderKindLocal:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TraceSpanKind.
+const (
+	TraceSpanKindClient   TraceSpanKind = "client"
+	TraceSpanKindInternal TraceSpanKind = "internal"
+	TraceSpanKindServer   TraceSpanKind = "server"
+)
+
+// Valid indicates whether the value is a known member of the TraceSpanKind enum.
+func (e TraceSpanKind) Valid() bool {
+	switch e {
+	case TraceSpanKindClient:
+		return true
+	case TraceSpanKindInternal:
+		return true
+	case TraceSpanKindServer:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for TraceSpanStatusCode.
+const (
+	TraceSpanStatusCodeError TraceSpanStatusCode = "error"
+	TraceSpanStatusCodeOk    TraceSpanStatusCode = "ok"
+	TraceSpanStatusCodeUnset TraceSpanStatusCode = "unset"
+)
+
+// Valid indicates whether the value is a known member of the TraceSpanStatusCode enum.
+func (e TraceSpanStatusCode) Valid() bool {
+	switch e {
+	case TraceSpanStatusCodeError:
+		return true
+	case TraceSpanStatusCodeOk:
+		return true
+	case TraceSpanStatusCodeUnset:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for UsageEventDetail.
 const (
 	UsageEventDetailAbandoned       UsageEventDetail = "abandoned"
@@ -1202,6 +1316,66 @@ func (e UsageSummaryScope) Valid() bool {
 	case UsageSummaryScopeGlobal:
 		return true
 	case UsageSummaryScopeProvider:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListAllApprovalsParamsStatus.
+const (
+	ListAllApprovalsParamsStatusApproved  ListAllApprovalsParamsStatus = "approved"
+	ListAllApprovalsParamsStatusCancelled ListAllApprovalsParamsStatus = "cancelled"
+	ListAllApprovalsParamsStatusPending   ListAllApprovalsParamsStatus = "pending"
+	ListAllApprovalsParamsStatusRejected  ListAllApprovalsParamsStatus = "rejected"
+)
+
+// Valid indicates whether the value is a known member of the ListAllApprovalsParamsStatus enum.
+func (e ListAllApprovalsParamsStatus) Valid() bool {
+	switch e {
+	case ListAllApprovalsParamsStatusApproved:
+		return true
+	case ListAllApprovalsParamsStatusCancelled:
+		return true
+	case ListAllApprovalsParamsStatusPending:
+		return true
+	case ListAllApprovalsParamsStatusRejected:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListAuditEventsParamsOrder.
+const (
+	Asc  ListAuditEventsParamsOrder = "asc"
+	Desc ListAuditEventsParamsOrder = "desc"
+)
+
+// Valid indicates whether the value is a known member of the ListAuditEventsParamsOrder enum.
+func (e ListAuditEventsParamsOrder) Valid() bool {
+	switch e {
+	case Asc:
+		return true
+	case Desc:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for ListAuditEventsParamsFormat.
+const (
+	Json  ListAuditEventsParamsFormat = "json"
+	Jsonl ListAuditEventsParamsFormat = "jsonl"
+)
+
+// Valid indicates whether the value is a known member of the ListAuditEventsParamsFormat enum.
+func (e ListAuditEventsParamsFormat) Valid() bool {
+	switch e {
+	case Json:
+		return true
+	case Jsonl:
 		return true
 	default:
 		return false
@@ -1568,6 +1742,24 @@ type ArtifactList struct {
 	Object string `json:"object"`
 }
 
+// AuditPage defines model for AuditPage.
+type AuditPage struct {
+	// Data The events, in the order that was asked for.
+	Data []Event `json:"data"`
+
+	// NextAfterSequence The after_sequence of the next page, oldest first; absent at the end.
+	NextAfterSequence *int64 `json:"next_after_sequence,omitempty"`
+
+	// NextBeforeSequence The before_sequence of the next page, newest first; absent at the end.
+	NextBeforeSequence *int64 `json:"next_before_sequence,omitempty"`
+
+	// Object Names the kind of the answer.
+	Object AuditPageObject `json:"object"`
+}
+
+// AuditPageObject Names the kind of the answer.
+type AuditPageObject string
+
 // Call defines model for Call.
 type Call struct {
 	// ModelCallIndex The model call of this run that asked for it.
@@ -1860,6 +2052,33 @@ type EventSchemaVersion string
 type EventAnswer struct {
 	// Data The answer itself.
 	Data Event `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// EventCauses defines model for EventCauses.
+type EventCauses struct {
+	// Causes What it was decided on, what that was decided on, and so on: the nearest first.
+	Causes []Event `json:"causes"`
+
+	// CausesCut The chain goes on: ask for the causes of its last event.
+	CausesCut *bool `json:"causes_cut,omitempty"`
+
+	// Effects Events that were decided on this one, oldest first.
+	Effects []Event `json:"effects"`
+
+	// Event The event itself.
+	Event Event `json:"event"`
+
+	// NextAfterSequence The after_sequence of the next effects; absent at the end.
+	NextAfterSequence *int64 `json:"next_after_sequence,omitempty"`
+}
+
+// EventCausesAnswer defines model for EventCausesAnswer.
+type EventCausesAnswer struct {
+	// Data The answer itself.
+	Data EventCauses `json:"data"`
 
 	// Object Names the kind of the answer.
 	Object string `json:"object"`
@@ -2488,6 +2707,9 @@ type Projection struct {
 
 	// RebuiltTo How far the new one is.
 	RebuiltTo *int64 `json:"rebuilt_to,omitempty"`
+
+	// Trouble Of a target outside: why nothing is sent at the moment, or why the last message was given up.
+	Trouble *string `json:"trouble,omitempty"`
 }
 
 // ProjectionList defines model for ProjectionList.
@@ -3647,6 +3869,218 @@ type TaskList struct {
 	Object string `json:"object"`
 }
 
+// Trace defines model for Trace.
+type Trace struct {
+	// DurationMs From the start to the end; absent while the run is open.
+	DurationMs *int64 `json:"duration_ms,omitempty"`
+
+	// RequestId The request that opened the run.
+	RequestId string `json:"request_id"`
+
+	// Route Where its model calls went.
+	Route TraceRoute `json:"route"`
+
+	// RunId The run.
+	RunId string `json:"run_id"`
+
+	// SpanCount Spans so far, open ones included.
+	SpanCount int64 `json:"span_count"`
+
+	// StartedAt When the run was opened.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+
+	// StatusCode How the run ended; unset while it is open.
+	StatusCode *TraceStatusCode `json:"status_code,omitempty"`
+
+	// StatusMessage Why, as a word: such as max_model_calls_exceeded.
+	StatusMessage *string `json:"status_message,omitempty"`
+
+	// TaskId Its task.
+	TaskId string `json:"task_id"`
+
+	// TraceId The trace that the run belongs to: the caller's if the request had a traceparent.
+	TraceId *string `json:"trace_id,omitempty"`
+}
+
+// TraceStatusCode How the run ended; unset while it is open.
+type TraceStatusCode string
+
+// TraceCandidate defines model for TraceCandidate.
+type TraceCandidate struct {
+	// Attempt 1, 2, 3 … within the model call.
+	Attempt *int64 `json:"attempt,omitempty"`
+
+	// Detail The kind of failure.
+	Detail *string `json:"detail,omitempty"`
+
+	// FailoverFrom The provider that had failed before.
+	FailoverFrom *string `json:"failover_from,omitempty"`
+
+	// LatencyMs How long it took.
+	LatencyMs *int64 `json:"latency_ms,omitempty"`
+
+	// Model For which model.
+	Model *string `json:"model,omitempty"`
+
+	// Outcome What came of it; absent while it is under way.
+	Outcome *TraceCandidateOutcome `json:"outcome,omitempty"`
+
+	// Provider Who was asked.
+	Provider *string `json:"provider,omitempty"`
+
+	// Retryable The failure was worth another attempt.
+	Retryable *bool `json:"retryable,omitempty"`
+
+	// Timestamp When it began.
+	Timestamp *time.Time `json:"timestamp,omitempty"`
+}
+
+// TraceCandidateOutcome What came of it; absent while it is under way.
+type TraceCandidateOutcome string
+
+// TraceDetail defines model for TraceDetail.
+type TraceDetail struct {
+	// EndedAt When the run ended; absent while it is open.
+	EndedAt *time.Time `json:"ended_at,omitempty"`
+
+	// RequestId The request that opened the run.
+	RequestId string `json:"request_id"`
+
+	// Route Where its model calls went.
+	Route TraceRoute `json:"route"`
+
+	// RunId The run.
+	RunId string `json:"run_id"`
+
+	// Spans In the order in which they began, each after the one that it is part of.
+	Spans *[]TraceSpan `json:"spans,omitempty"`
+
+	// StartedAt When the run was opened.
+	StartedAt *time.Time `json:"started_at,omitempty"`
+
+	// TaskId Its task.
+	TaskId string `json:"task_id"`
+
+	// TraceId The trace that the run belongs to.
+	TraceId *string `json:"trace_id,omitempty"`
+}
+
+// TraceEvent defines model for TraceEvent.
+type TraceEvent struct {
+	// Attributes Names, numbers and words, as on spans.
+	Attributes *map[string]interface{} `json:"attributes,omitempty"`
+
+	// Name Such as provider.call.started.
+	Name string `json:"name"`
+
+	// Timestamp When it happened.
+	Timestamp time.Time `json:"timestamp"`
+}
+
+// TraceFailover defines model for TraceFailover.
+type TraceFailover struct {
+	// FromModel With which model.
+	FromModel string `json:"from_model"`
+
+	// FromProvider Who failed.
+	FromProvider string `json:"from_provider"`
+
+	// Reason The kind of failure.
+	Reason string `json:"reason"`
+
+	// Timestamp When it happened.
+	Timestamp time.Time `json:"timestamp"`
+
+	// ToModel For which model.
+	ToModel string `json:"to_model"`
+
+	// ToProvider Who was asked instead.
+	ToProvider string `json:"to_provider"`
+}
+
+// TraceRoute defines model for TraceRoute.
+type TraceRoute struct {
+	// Candidates Attempts at model calls, in order; at most the last 64.
+	Candidates *[]TraceCandidate `json:"candidates,omitempty"`
+
+	// Failovers Calls that went on at another provider; at most the last 64.
+	Failovers *[]TraceFailover `json:"failovers,omitempty"`
+
+	// FallbackFrom Of the last answer: the provider that had failed before.
+	FallbackFrom *string `json:"fallback_from,omitempty"`
+
+	// FinalModel With which model.
+	FinalModel *string `json:"final_model,omitempty"`
+
+	// FinalProvider Who gave the last answer.
+	FinalProvider *string `json:"final_provider,omitempty"`
+
+	// FinalProviderKind Where that is.
+	FinalProviderKind *TraceRouteFinalProviderKind `json:"final_provider_kind,omitempty"`
+}
+
+// TraceRouteFinalProviderKind Where that is.
+type TraceRouteFinalProviderKind string
+
+// TraceSpan defines model for TraceSpan.
+type TraceSpan struct {
+	// Attributes Names, numbers and words; never a prompt, an answer, an argument or a path.
+	Attributes *map[string]interface{} `json:"attributes,omitempty"`
+
+	// EndTime Absent while it goes on.
+	EndTime *time.Time `json:"end_time,omitempty"`
+
+	// Events What happened in it, in order.
+	Events *[]TraceEvent `json:"events,omitempty"`
+
+	// Kind client for what is asked of a provider, server for the root.
+	Kind *TraceSpanKind `json:"kind,omitempty"`
+
+	// Name Such as orchestrator.step.
+	Name string `json:"name"`
+
+	// ParentSpanId The span that it is part of; that of gateway.request is the span of the HTTP request.
+	ParentSpanId *string `json:"parent_span_id,omitempty"`
+
+	// SpanId Its id, 16 hexadecimal digits; the same whenever and wherever the trace is told.
+	SpanId string `json:"span_id"`
+
+	// StartTime When it began.
+	StartTime *time.Time `json:"start_time,omitempty"`
+
+	// StatusCode How it ended; unset while it goes on.
+	StatusCode *TraceSpanStatusCode `json:"status_code,omitempty"`
+
+	// StatusMessage Why it is an error, as a word.
+	StatusMessage *string `json:"status_message,omitempty"`
+
+	// TraceId The trace that it belongs to, 32 hexadecimal digits.
+	TraceId string `json:"trace_id"`
+}
+
+// TraceSpanKind client for what is asked of a provider, server for the root.
+type TraceSpanKind string
+
+// TraceSpanStatusCode How it ended; unset while it goes on.
+type TraceSpanStatusCode string
+
+// TracesAnswerAnswer defines model for TracesAnswerAnswer.
+type TracesAnswerAnswer struct {
+	// Data The answer itself.
+	Data TracesAnswerAnswer_Data `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// TracesAnswerAnswerData0 defines model for TracesAnswerAnswer.Data.0.
+type TracesAnswerAnswerData0 = []Trace
+
+// TracesAnswerAnswer_Data The answer itself.
+type TracesAnswerAnswer_Data struct {
+	union json.RawMessage
+}
+
 // UsageEvent defines model for UsageEvent.
 type UsageEvent struct {
 	// AmountMicrosUsd What the call cost, in millionths of a US dollar, rounded.
@@ -3781,6 +4215,105 @@ type CreateAgentPresetParams struct {
 
 // GetAgentPresetParams defines parameters for GetAgentPreset.
 type GetAgentPresetParams struct {
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ListAllApprovalsParams defines parameters for ListAllApprovals.
+type ListAllApprovalsParams struct {
+	// Status Only those that stand so: pending for what waits for an answer.
+	Status *ListAllApprovalsParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// TaskId Only those of this task.
+	TaskId *string `form:"task_id,omitempty" json:"task_id,omitempty"`
+
+	// Limit At most this many, 100 if absent, never more than 500.
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ListAllApprovalsParamsStatus defines parameters for ListAllApprovals.
+type ListAllApprovalsParamsStatus string
+
+// ListAuditEventsParams defines parameters for ListAuditEvents.
+type ListAuditEventsParams struct {
+	// TaskId Only what belongs to this task, its operations on workspaces among it.
+	TaskId *string `form:"task_id,omitempty" json:"task_id,omitempty"`
+
+	// RunId Only what belongs to this run.
+	RunId *string `form:"run_id,omitempty" json:"run_id,omitempty"`
+
+	// Actor Only what this actor caused: kind:name, a kind (operator, client, worker, schedule, system) for all of it, or a name whatever its kind.
+	Actor *string `form:"actor,omitempty" json:"actor,omitempty"`
+
+	// EventType Only these types; exact names, separated by commas.
+	EventType *string `form:"event_type,omitempty" json:"event_type,omitempty"`
+
+	// Tool Only events that name this tool.
+	Tool *string `form:"tool,omitempty" json:"tool,omitempty"`
+
+	// Path Only events that name this file, spelled as they do: calls name files below the workspace, what was changed also has absolute paths. With a slash at its end: everything below it.
+	Path *string `form:"path,omitempty" json:"path,omitempty"`
+
+	// Host Only events that name this host; with a port only those that name that port.
+	Host *string `form:"host,omitempty" json:"host,omitempty"`
+
+	// ApprovalId Only events that name this approval: the question, its answer, and the calls that it allowed.
+	ApprovalId *string `form:"approval_id,omitempty" json:"approval_id,omitempty"`
+
+	// From Only what was recorded at this time or later, in RFC 3339.
+	From *string `form:"from,omitempty" json:"from,omitempty"`
+
+	// To Only what was recorded before this time, in RFC 3339.
+	To *string `form:"to,omitempty" json:"to,omitempty"`
+
+	// AfterSequence Only events with a greater sequence.
+	AfterSequence *int64 `form:"after_sequence,omitempty" json:"after_sequence,omitempty"`
+
+	// BeforeSequence Only events with a lower sequence.
+	BeforeSequence *int64 `form:"before_sequence,omitempty" json:"before_sequence,omitempty"`
+
+	// Order desc for the newest first, asc for the oldest first. If absent: asc with after_sequence alone and for JSON Lines, else desc.
+	Order *ListAuditEventsParamsOrder `form:"order,omitempty" json:"order,omitempty"`
+
+	// Limit At most this many events; 100 if absent, never more than 500. Not for JSON Lines, which have all.
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// Format jsonl for JSON Lines: one event on each line, all that match.
+	Format *ListAuditEventsParamsFormat `form:"format,omitempty" json:"format,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// Accept application/jsonl means format=jsonl.
+	Accept *string `json:"Accept,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// ListAuditEventsParamsOrder defines parameters for ListAuditEvents.
+type ListAuditEventsParamsOrder string
+
+// ListAuditEventsParamsFormat defines parameters for ListAuditEvents.
+type ListAuditEventsParamsFormat string
+
+// GetEventCausesParams defines parameters for GetEventCauses.
+type GetEventCausesParams struct {
+	// AfterSequence Only effects with a greater sequence.
+	AfterSequence *int64 `form:"after_sequence,omitempty" json:"after_sequence,omitempty"`
+
+	// Limit At most this many effects; 100 if absent, never more than 500.
+	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
+
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
 
@@ -4223,6 +4756,24 @@ type StartTaskParams struct {
 	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
 }
 
+// ListTracesParams defines parameters for ListTraces.
+type ListTracesParams struct {
+	// Limit At most this many, 50 if absent; anything but 1 to 200 is 50.
+	Limit *string `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// RequestId The trace of the run that this request opened, with its spans, instead of the list.
+	RequestId *string `form:"request_id,omitempty" json:"request_id,omitempty"`
+
+	// TraceId With request_id, where several requests had that id: the one in this trace, instead of the latest.
+	TraceId *string `form:"trace_id,omitempty" json:"trace_id,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
 // ListUsageEventsParams defines parameters for ListUsageEvents.
 type ListUsageEventsParams struct {
 	// Limit At most this many, 20 if absent, never more than 1000; 0 for none.
@@ -4318,6 +4869,68 @@ type TakeRunJSONRequestBody = TakeInputBody
 
 // StartTaskJSONRequestBody defines body for StartTask for application/json ContentType.
 type StartTaskJSONRequestBody = StartTaskRequest
+
+// AsTracesAnswerAnswerData0 returns the union data inside the TracesAnswerAnswer_Data as a TracesAnswerAnswerData0
+func (t TracesAnswerAnswer_Data) AsTracesAnswerAnswerData0() (TracesAnswerAnswerData0, error) {
+	var body TracesAnswerAnswerData0
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromTracesAnswerAnswerData0 overwrites any union data inside the TracesAnswerAnswer_Data as the provided TracesAnswerAnswerData0
+func (t *TracesAnswerAnswer_Data) FromTracesAnswerAnswerData0(v TracesAnswerAnswerData0) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeTracesAnswerAnswerData0 performs a merge with any union data inside the TracesAnswerAnswer_Data, using the provided TracesAnswerAnswerData0
+func (t *TracesAnswerAnswer_Data) MergeTracesAnswerAnswerData0(v TracesAnswerAnswerData0) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+// AsTraceDetail returns the union data inside the TracesAnswerAnswer_Data as a TraceDetail
+func (t TracesAnswerAnswer_Data) AsTraceDetail() (TraceDetail, error) {
+	var body TraceDetail
+	err := json.Unmarshal(t.union, &body)
+	return body, err
+}
+
+// FromTraceDetail overwrites any union data inside the TracesAnswerAnswer_Data as the provided TraceDetail
+func (t *TracesAnswerAnswer_Data) FromTraceDetail(v TraceDetail) error {
+	b, err := json.Marshal(v)
+	t.union = b
+	return err
+}
+
+// MergeTraceDetail performs a merge with any union data inside the TracesAnswerAnswer_Data, using the provided TraceDetail
+func (t *TracesAnswerAnswer_Data) MergeTraceDetail(v TraceDetail) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+
+	merged, err := runtime.JSONMerge(t.union, b)
+	t.union = merged
+	return err
+}
+
+func (t TracesAnswerAnswer_Data) MarshalJSON() ([]byte, error) {
+	b, err := t.union.MarshalJSON()
+	return b, err
+}
+
+func (t *TracesAnswerAnswer_Data) UnmarshalJSON(b []byte) error {
+	err := t.union.UnmarshalJSON(b)
+	return err
+}
 
 // RequestEditorFn is the function signature for the RequestEditor callback function
 type RequestEditorFn func(ctx context.Context, req *http.Request) error
@@ -4457,6 +5070,29 @@ type ClientInterface interface {
 	// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
 	UpdateAgentPreset(ctx context.Context, presetId string, body UpdateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListAllApprovals List approvals of all tasks
+	//
+	// Newest first. Those of deleted tasks are not among them.
+	//
+	// Corresponds with GET /hecate/v1/approvals (the `ListAllApprovals` operationId).
+	ListAllApprovals(ctx context.Context, params *ListAllApprovalsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListAuditEvents Search the history
+	//
+	// Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
+	//
+	// With `format=jsonl`, or `Accept: application/jsonl`, the answer is one event on each line, all that match, up to what the log held when the request came. If that breaks off, so does the connection.
+	//
+	// Corresponds with GET /hecate/v1/audit/events (the `ListAuditEvents` operationId).
+	ListAuditEvents(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetEventCauses Get causes and effects of an event
+	//
+	// Whoever records an event has looked at a history, and names its newest event: `caused_by`. The chain of those leads to where something began: a request, an answer, a schedule.
+	//
+	// Corresponds with GET /hecate/v1/audit/events/{sequence}/causes (the `GetEventCauses` operationId).
+	GetEventCauses(ctx context.Context, sequence int64, params *GetEventCausesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListEvents List events of all runs
 	//
 	// One page of the history of all runs, oldest first. Go on with `next_after_sequence` until a page is empty.
@@ -4537,7 +5173,7 @@ type ClientInterface interface {
 
 	// ListProjections List the read models
 	//
-	// Read models are folded from the log and lag it by milliseconds. This says where each one stands.
+	// Read models are folded from the log and lag it by milliseconds. This says where each one stands. Brokers and webhooks that the server sends to are listed, too: they follow the log in the same way, and cannot be rebuilt.
 	//
 	// Corresponds with GET /hecate/v1/system/projections (the `ListProjections` operationId).
 	ListProjections(ctx context.Context, params *ListProjectionsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -4959,6 +5595,13 @@ type ClientInterface interface {
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
 	StartTask(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// ListTraces List traces, or get one
+	//
+	// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+	//
+	// Corresponds with GET /hecate/v1/traces (the `ListTraces` operationId).
+	ListTraces(ctx context.Context, params *ListTracesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListUsageEvents List what single model calls used
 	//
 	// Newest first. Calls that broke off are among them: they may have cost something.
@@ -5115,6 +5758,59 @@ func (c *Client) UpdateAgentPresetWithBody(ctx context.Context, presetId string,
 // Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
 func (c *Client) UpdateAgentPreset(ctx context.Context, presetId string, body UpdateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewUpdateAgentPresetRequest(c.Server, presetId, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAllApprovals List approvals of all tasks
+//
+// Newest first. Those of deleted tasks are not among them.
+//
+// Corresponds with GET /hecate/v1/approvals (the `ListAllApprovals` operationId).
+func (c *Client) ListAllApprovals(ctx context.Context, params *ListAllApprovalsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAllApprovalsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListAuditEvents Search the history
+//
+// Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
+//
+// With `format=jsonl`, or `Accept: application/jsonl`, the answer is one event on each line, all that match, up to what the log held when the request came. If that breaks off, so does the connection.
+//
+// Corresponds with GET /hecate/v1/audit/events (the `ListAuditEvents` operationId).
+func (c *Client) ListAuditEvents(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListAuditEventsRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetEventCauses Get causes and effects of an event
+//
+// Whoever records an event has looked at a history, and names its newest event: `caused_by`. The chain of those leads to where something began: a request, an answer, a schedule.
+//
+// Corresponds with GET /hecate/v1/audit/events/{sequence}/causes (the `GetEventCauses` operationId).
+func (c *Client) GetEventCauses(ctx context.Context, sequence int64, params *GetEventCausesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEventCausesRequest(c.Server, sequence, params)
 	if err != nil {
 		return nil, err
 	}
@@ -5305,7 +6001,7 @@ func (c *Client) ListProviderStatus(ctx context.Context, params *ListProviderSta
 
 // ListProjections List the read models
 //
-// Read models are folded from the log and lag it by milliseconds. This says where each one stands.
+// Read models are folded from the log and lag it by milliseconds. This says where each one stands. Brokers and webhooks that the server sends to are listed, too: they follow the log in the same way, and cannot be rebuilt.
 //
 // Corresponds with GET /hecate/v1/system/projections (the `ListProjections` operationId).
 func (c *Client) ListProjections(ctx context.Context, params *ListProjectionsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -6247,6 +6943,23 @@ func (c *Client) StartTask(ctx context.Context, taskId string, params *StartTask
 	return c.Client.Do(req)
 }
 
+// ListTraces List traces, or get one
+//
+// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+//
+// Corresponds with GET /hecate/v1/traces (the `ListTraces` operationId).
+func (c *Client) ListTraces(ctx context.Context, params *ListTracesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListTracesRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListUsageEvents List what single model calls used
 //
 // Newest first. Calls that broke off are among them: they may have cost something.
@@ -6613,6 +7326,471 @@ func NewUpdateAgentPresetRequestWithBody(server string, presetId string, content
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewListAllApprovalsRequest constructs an http.Request for the ListAllApprovals method
+func NewListAllApprovalsRequest(server string, params *ListAllApprovalsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/approvals")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Status != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TaskId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "task_id", *params.TaskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListAuditEventsRequest constructs an http.Request for the ListAuditEvents method
+func NewListAuditEventsRequest(server string, params *ListAuditEventsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/audit/events")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.TaskId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "task_id", *params.TaskId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RunId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "run_id", *params.RunId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Actor != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "actor", *params.Actor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.EventType != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "event_type", *params.EventType, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Tool != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "tool", *params.Tool, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Path != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "path", *params.Path, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Host != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "host", *params.Host, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.ApprovalId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "approval_id", *params.ApprovalId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.From != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "from", *params.From, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.To != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "to", *params.To, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.AfterSequence != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "after_sequence", *params.AfterSequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.BeforeSequence != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "before_sequence", *params.BeforeSequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Order != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "order", *params.Order, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Format != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "format", *params.Format, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.Accept != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Accept", *params.Accept, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Accept", headerParam0)
+		}
+
+		if params.HecateMinPosition != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetEventCausesRequest constructs an http.Request for the GetEventCauses method
+func NewGetEventCausesRequest(server string, sequence int64, params *GetEventCausesParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/audit/events/%s/causes", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.AfterSequence != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "after_sequence", *params.AfterSequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -10234,6 +11412,111 @@ func NewStartTaskRequestWithBody(server string, taskId string, params *StartTask
 	return req, nil
 }
 
+// NewListTracesRequest constructs an http.Request for the ListTraces method
+func NewListTracesRequest(server string, params *ListTracesParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/traces")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.RequestId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "request_id", *params.RequestId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.TraceId != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "trace_id", *params.TraceId, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListUsageEventsRequest constructs an http.Request for the ListUsageEvents method
 func NewListUsageEventsRequest(server string, params *ListUsageEventsParams) (*http.Request, error) {
 	var err error
@@ -10605,6 +11888,35 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with PATCH /hecate/v1/agent-presets/{preset_id} (the `UpdateAgentPreset` operationId).
 	UpdateAgentPresetWithResponse(ctx context.Context, presetId string, body UpdateAgentPresetJSONRequestBody, reqEditors ...RequestEditorFn) (*UpdateAgentPresetResponse, error)
 
+	// ListAllApprovalsWithResponse List approvals of all tasks
+	//
+	// Newest first. Those of deleted tasks are not among them.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/approvals (the `ListAllApprovals` operationId).
+	ListAllApprovalsWithResponse(ctx context.Context, params *ListAllApprovalsParams, reqEditors ...RequestEditorFn) (*ListAllApprovalsResponse, error)
+
+	// ListAuditEventsWithResponse Search the history
+	//
+	// Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
+	//
+	// With `format=jsonl`, or `Accept: application/jsonl`, the answer is one event on each line, all that match, up to what the log held when the request came. If that breaks off, so does the connection.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/audit/events (the `ListAuditEvents` operationId).
+	ListAuditEventsWithResponse(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*ListAuditEventsResponse, error)
+
+	// GetEventCausesWithResponse Get causes and effects of an event
+	//
+	// Whoever records an event has looked at a history, and names its newest event: `caused_by`. The chain of those leads to where something began: a request, an answer, a schedule.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/audit/events/{sequence}/causes (the `GetEventCauses` operationId).
+	GetEventCausesWithResponse(ctx context.Context, sequence int64, params *GetEventCausesParams, reqEditors ...RequestEditorFn) (*GetEventCausesResponse, error)
+
 	// ListEventsWithResponse List events of all runs
 	//
 	// One page of the history of all runs, oldest first. Go on with `next_after_sequence` until a page is empty.
@@ -10697,7 +12009,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListProjectionsWithResponse List the read models
 	//
-	// Read models are folded from the log and lag it by milliseconds. This says where each one stands.
+	// Read models are folded from the log and lag it by milliseconds. This says where each one stands. Brokers and webhooks that the server sends to are listed, too: they follow the log in the same way, and cannot be rebuilt.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -11166,6 +12478,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with POST /hecate/v1/tasks/{task_id}/start (the `StartTask` operationId).
 	StartTaskWithResponse(ctx context.Context, taskId string, params *StartTaskParams, body StartTaskJSONRequestBody, reqEditors ...RequestEditorFn) (*StartTaskResponse, error)
+
+	// ListTracesWithResponse List traces, or get one
+	//
+	// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/traces (the `ListTraces` operationId).
+	ListTracesWithResponse(ctx context.Context, params *ListTracesParams, reqEditors ...RequestEditorFn) (*ListTracesResponse, error)
 
 	// ListUsageEventsWithResponse List what single model calls used
 	//
@@ -11704,6 +13025,268 @@ func (r UpdateAgentPresetResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r UpdateAgentPresetResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListAllApprovalsResponse200Headers the declared response headers of an HTTP 200 response for ListAllApprovals
+type ListAllApprovalsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListAllApprovalsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ApprovalList
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListAllApprovalsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAllApprovalsResponse) GetJSON200() *ApprovalList {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListAllApprovalsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListAllApprovalsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListAllApprovalsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListAllApprovalsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListAllApprovalsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAllApprovalsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAllApprovalsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAllApprovalsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAllApprovalsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListAuditEventsResponse200Headers the declared response headers of an HTTP 200 response for ListAuditEvents
+type ListAuditEventsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListAuditEventsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *AuditPage
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListAuditEventsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListAuditEventsResponse) GetJSON200() *AuditPage {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListAuditEventsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListAuditEventsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListAuditEventsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListAuditEventsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListAuditEventsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListAuditEventsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListAuditEventsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListAuditEventsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListAuditEventsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetEventCausesResponse200Headers the declared response headers of an HTTP 200 response for GetEventCauses
+type GetEventCausesResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetEventCausesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EventCausesAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetEventCausesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetEventCausesResponse) GetJSON200() *EventCausesAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetEventCausesResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetEventCausesResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetEventCausesResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetEventCausesResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetEventCausesResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetEventCausesResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetEventCausesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEventCausesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEventCausesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetEventCausesResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -15976,6 +17559,91 @@ func (r StartTaskResponse) ContentType() string {
 	return ""
 }
 
+// ListTracesResponse200Headers the declared response headers of an HTTP 200 response for ListTraces
+type ListTracesResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListTracesResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *TracesAnswerAnswer
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListTracesResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListTracesResponse) GetJSON200() *TracesAnswerAnswer {
+	return r.JSON200
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListTracesResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListTracesResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r ListTracesResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListTracesResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListTracesResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListTracesResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListTracesResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListTracesResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListTracesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListUsageEventsResponse200Headers the declared response headers of an HTTP 200 response for ListUsageEvents
 type ListUsageEventsResponse200Headers struct {
 	HecatePosition *string
@@ -16337,6 +18005,53 @@ func (c *ClientWithResponses) UpdateAgentPresetWithResponse(ctx context.Context,
 	return ParseUpdateAgentPresetResponse(rsp)
 }
 
+// ListAllApprovalsWithResponse List approvals of all tasks
+//
+// Newest first. Those of deleted tasks are not among them.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/approvals (the `ListAllApprovals` operationId).
+func (c *ClientWithResponses) ListAllApprovalsWithResponse(ctx context.Context, params *ListAllApprovalsParams, reqEditors ...RequestEditorFn) (*ListAllApprovalsResponse, error) {
+	rsp, err := c.ListAllApprovals(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAllApprovalsResponse(rsp)
+}
+
+// ListAuditEventsWithResponse Search the history
+//
+// Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
+//
+// With `format=jsonl`, or `Accept: application/jsonl`, the answer is one event on each line, all that match, up to what the log held when the request came. If that breaks off, so does the connection.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/audit/events (the `ListAuditEvents` operationId).
+func (c *ClientWithResponses) ListAuditEventsWithResponse(ctx context.Context, params *ListAuditEventsParams, reqEditors ...RequestEditorFn) (*ListAuditEventsResponse, error) {
+	rsp, err := c.ListAuditEvents(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListAuditEventsResponse(rsp)
+}
+
+// GetEventCausesWithResponse Get causes and effects of an event
+//
+// Whoever records an event has looked at a history, and names its newest event: `caused_by`. The chain of those leads to where something began: a request, an answer, a schedule.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/audit/events/{sequence}/causes (the `GetEventCauses` operationId).
+func (c *ClientWithResponses) GetEventCausesWithResponse(ctx context.Context, sequence int64, params *GetEventCausesParams, reqEditors ...RequestEditorFn) (*GetEventCausesResponse, error) {
+	rsp, err := c.GetEventCauses(ctx, sequence, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEventCausesResponse(rsp)
+}
+
 // ListEventsWithResponse List events of all runs
 //
 // One page of the history of all runs, oldest first. Go on with `next_after_sequence` until a page is empty.
@@ -16489,7 +18204,7 @@ func (c *ClientWithResponses) ListProviderStatusWithResponse(ctx context.Context
 
 // ListProjectionsWithResponse List the read models
 //
-// Read models are folded from the log and lag it by milliseconds. This says where each one stands.
+// Read models are folded from the log and lag it by milliseconds. This says where each one stands. Brokers and webhooks that the server sends to are listed, too: they follow the log in the same way, and cannot be rebuilt.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -17271,6 +18986,21 @@ func (c *ClientWithResponses) StartTaskWithResponse(ctx context.Context, taskId 
 	return ParseStartTaskResponse(rsp)
 }
 
+// ListTracesWithResponse List traces, or get one
+//
+// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/traces (the `ListTraces` operationId).
+func (c *ClientWithResponses) ListTracesWithResponse(ctx context.Context, params *ListTracesParams, reqEditors ...RequestEditorFn) (*ListTracesResponse, error) {
+	rsp, err := c.ListTraces(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListTracesResponse(rsp)
+}
+
 // ListUsageEventsWithResponse List what single model calls used
 //
 // Newest first. Calls that broke off are among them: they may have cost something.
@@ -17813,6 +19543,277 @@ func ParseUpdateAgentPresetResponse(rsp *http.Response) (*UpdateAgentPresetRespo
 	switch {
 	case rsp.StatusCode == 200:
 		var headers UpdateAgentPresetResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListAllApprovalsResponse parses an HTTP response from a ListAllApprovalsWithResponse call
+func ParseListAllApprovalsResponse(rsp *http.Response) (*ListAllApprovalsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAllApprovalsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ApprovalList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListAllApprovalsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListAuditEventsResponse parses an HTTP response from a ListAuditEventsWithResponse call
+func ParseListAuditEventsResponse(rsp *http.Response) (*ListAuditEventsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListAuditEventsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest AuditPage
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListAuditEventsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetEventCausesResponse parses an HTTP response from a GetEventCausesWithResponse call
+func ParseGetEventCausesResponse(rsp *http.Response) (*GetEventCausesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEventCausesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EventCausesAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetEventCausesResponse200Headers
 		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
@@ -22276,6 +24277,94 @@ func ParseStartTaskResponse(rsp *http.Response) (*StartTaskResponse, error) {
 				return nil, err
 			}
 			headers.XTraceId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListTracesResponse parses an HTTP response from a ListTracesWithResponse call
+func ParseListTracesResponse(rsp *http.Response) (*ListTracesResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListTracesResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest TracesAnswerAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListTracesResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
 		}
 		response.Headers200 = &headers
 	}

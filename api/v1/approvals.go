@@ -6,13 +6,17 @@ import (
 	"errors"
 	"net/http"
 	"reflect"
+	"slices"
+	"strings"
 
 	"hecate/api/request"
 	"hecate/commands"
 	"hecate/domain/event"
+	"hecate/domain/fault"
 	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/projections"
+	"hecate/projections/runs"
 )
 
 // ApprovalPath names an approval of a task.
@@ -41,12 +45,30 @@ type callChoice struct {
 	CoveredBy  string `json:"covered_by,omitempty" doc:"Of a yes: the call of this answer whose scope session or project is all that lets this one run. If it does not cover the call, the call is asked about again."`
 }
 
+// Limits of a list of the approvals of all tasks.
+const (
+	approvalsPage    = 100
+	approvalsPageMax = 500
+)
+
+type allApprovalsInput struct {
+	Status string `query:"status" doc:"Only those that stand so: pending for what waits for an answer." enum:"pending,approved,rejected,cancelled" example:"pending"`
+	TaskID string `query:"task_id" doc:"Only those of this task."`
+	Limit  count  `query:"limit" doc:"At most this many, 100 if absent, never more than 500."`
+}
+
 type resolveInput struct {
 	ApprovalPath
 	Payload required[resolveRequest]
 }
 
 func (a *API) registerApprovals() {
+	register(a, spec{
+		id: "listAllApprovals", method: http.MethodGet, path: Base + "/approvals", tag: "Approvals",
+		summary: "List approvals of all tasks", description: "Newest first. Those of deleted tasks are not among them.",
+		fails:   []int{http.StatusBadRequest},
+		example: map[string]any{"object": "approvals", "data": []any{exampleApproval}},
+	}, a.listAllApprovals)
 	register(a, spec{
 		id: "listApprovals", method: http.MethodGet, path: Base + "/tasks/{task_id}/approvals", tag: "Approvals",
 		summary: "List approvals of a task", description: "The approvals of all runs of the task, newest first.",
@@ -77,6 +99,20 @@ func (a *API) listApprovals(ctx context.Context, in *TaskPath) (*answer[[]projec
 	found, err := a.Views.TaskApprovals(ctx, in.TaskID)
 	return list("task_approvals", found), err
 }
+
+func (a *API) listAllApprovals(ctx context.Context, in *allApprovalsInput) (*answer[[]projections.Approval], error) {
+	limit, err := in.Limit.between(1, approvalsPage, approvalsPageMax)
+	if err != nil {
+		return nil, err
+	}
+	if in.Status != "" && !slices.Contains(approvalStates, in.Status) {
+		return nil, fault.Invalid("invalid_request", "status must be one of %s", strings.Join(approvalStates, ", "))
+	}
+	found, err := a.Views.Approvals(ctx, runs.ApprovalFilter{Status: in.Status, TaskID: in.TaskID, Limit: limit})
+	return list("approvals", found), err
+}
+
+var approvalStates = []string{"pending", "approved", "rejected", "cancelled"}
 
 func (a *API) getApproval(ctx context.Context, in *ApprovalPath) (*answer[projections.Approval], error) {
 	found, err := a.Views.Approval(ctx, in.TaskID, in.ApprovalID)

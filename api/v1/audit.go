@@ -22,8 +22,8 @@ const (
 	auditPageMax = 500
 )
 
-// auditQuery chooses events by what they speak of.
-type auditQuery struct {
+// AuditQuery chooses events by what they speak of.
+type AuditQuery struct {
 	TaskID     string `query:"task_id" doc:"Only what belongs to this task, its operations on workspaces among it." example:"task_4f6b1f0c9d2e8a7b3c5d6e7f"`
 	RunID      string `query:"run_id" doc:"Only what belongs to this run." example:"run_0a1b2c3d4e5f60718293a4b5"`
 	Actor      string `query:"actor" doc:"Only what this actor caused: kind:name, a kind (operator, client, worker, schedule, system) for all of it, or a name whatever its kind." example:"operator:ada"`
@@ -40,7 +40,7 @@ type auditQuery struct {
 }
 
 type listAuditInput struct {
-	auditQuery
+	AuditQuery
 	Limit  count  `query:"limit" doc:"At most this many events; 100 if absent, never more than 500. Not for JSON Lines, which have all."`
 	Format string `query:"format" doc:"jsonl for JSON Lines: one event on each line, all that match." enum:"json,jsonl"`
 	Accept string `header:"Accept" doc:"application/jsonl means format=jsonl."`
@@ -134,7 +134,7 @@ func places(found []audit.Found) []feed.Place {
 }
 
 // filter reads what is asked for.
-func (q auditQuery) filter() (audit.Filter, error) {
+func (q AuditQuery) filter() (audit.Filter, error) {
 	f := audit.Filter{
 		TaskID: strings.TrimSpace(q.TaskID), RunID: strings.TrimSpace(q.RunID), ApprovalID: strings.TrimSpace(q.ApprovalID),
 		Actor: strings.TrimSpace(q.Actor), Tool: strings.TrimSpace(q.Tool), Path: q.Path, Host: strings.TrimSpace(q.Host),
@@ -162,7 +162,7 @@ func (q auditQuery) filter() (audit.Filter, error) {
 }
 
 // order is the order that is asked for, or that goes with the rest.
-func (q auditQuery) order(lines bool) (audit.Order, error) {
+func (q AuditQuery) order(lines bool) (audit.Order, error) {
 	switch q.Order {
 	case "desc":
 		return audit.NewestFirst, nil

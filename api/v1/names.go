@@ -23,6 +23,7 @@ var schemaNames = map[string]string{
 	"BranchRequest":    "RetryRunFromModelCallRequest",
 	"SettleRequest":    "SettleStepRequest",
 	"EventsOutputBody": "EventPage",
+	"AuditPageBody":    "AuditPage",
 
 	"AheadRequest":       "RunPermissions",
 	"CallChoice":         "CallAnswer",

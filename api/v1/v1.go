@@ -106,6 +106,7 @@ func Register(h huma.API, c Config) {
 	a.registerRunEvents()
 	a.registerEvents()
 	a.registerAudit()
+	a.registerCauses()
 	a.registerPresets()
 	a.registerPermissions()
 	a.registerUsage()

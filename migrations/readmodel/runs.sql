@@ -63,6 +63,7 @@ CREATE TABLE hecate_view_approvals_@ (
     doc         bytea  NOT NULL,
     PRIMARY KEY (run, approval_id)
 ) CLUSTERED;
+CREATE INDEX hecate_view_approvals_pos_@ ON hecate_view_approvals_@ (pos);
 
 -- What the time line shows besides: checks of the repetition guard and changes of permissions.
 CREATE TABLE hecate_view_notes_@ (

@@ -41,7 +41,7 @@ func actorCodes(ctx context.Context, tx *readdb.Tx, actor string) ([]int64, erro
 			return err
 		}, kindActor, []byte(p), to)
 		if errors.Is(err, errTooMany) {
-			return nil, fault.Invalid("invalid_request", "actor %q are more than %d; name one of them", actor, choicesMax)
+			return nil, fault.Invalid("invalid_request", "actor: %s stands for more than %d; name one of them", actor, choicesMax)
 		}
 		if err != nil {
 			return nil, err

@@ -268,7 +268,7 @@ func TestBadFilters(t *testing.T) {
 	_, v := project(t, projectiontest.New(t), memory(t))
 	for want, f := range map[string]audit.Filter{
 		"host: hosts have no wildcards; list every host by its full name": {Host: "*.example"},
-		"to lies before from": {From: projectiontest.Start, To: projectiontest.Start.Add(-1)},
+		"to: it lies before from": {From: projectiontest.Start, To: projectiontest.Start.Add(-1)},
 	} {
 		_, err := v.Page(t.Context(), f, audit.NewestFirst, 10)
 		if got, ok := fault.Of(err); !ok || got.Kind != fault.KindInvalid || got.Message != want {

@@ -123,6 +123,9 @@ func (f Filter) names() ([]choice, error) {
 			out = append(out, choice{kind: one.kind, values: []string{one.value}})
 		}
 	}
+	if len(f.Types) > choicesMax {
+		return nil, fault.Invalid("invalid_request", "event_type: %d types, at most %d can be asked for at once", len(f.Types), choicesMax)
+	}
 	if len(f.Types) > 0 {
 		out = append(out, choice{kind: kindType, values: f.Types})
 	}
@@ -140,7 +143,7 @@ func (f Filter) names() ([]choice, error) {
 		out = append(out, choice{kind: kindHost, values: []string{h.String()}})
 	}
 	if !f.From.IsZero() && !f.To.IsZero() && f.To.Before(f.From) {
-		return nil, fault.Invalid("invalid_request", "to lies before from")
+		return nil, fault.Invalid("invalid_request", "to: it lies before from")
 	}
 	return out, nil
 }

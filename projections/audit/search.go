@@ -14,7 +14,7 @@ import (
 
 const (
 	pieceMentions = 2000 // of the rarest name, that one step of a search looks at
-	piecesMax     = 8    // steps of one page
+	piecesMax     = 4    // steps of one page
 )
 
 // search finds the records that stand in all lists. Each step takes the list that has

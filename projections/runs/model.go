@@ -25,7 +25,7 @@ import (
 const Name = "runs"
 
 // version counts changes of the tables or of what a fact means in them.
-const version = 5
+const version = 6
 
 // Model is the read model of tasks and runs.
 type Model struct{}

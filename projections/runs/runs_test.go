@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -300,3 +301,30 @@ func TestLargeTexts(t *testing.T) {
 type noBlobs struct{}
 
 func (noBlobs) Blob(context.Context, string) ([]byte, error) { return nil, eventstore.ErrNotFound }
+
+// The list over all tasks has what the tasks' own lists have, newest first.
+func TestApprovalsOfAllTasks(t *testing.T) {
+	log := projectiontest.New(t)
+	mixed(t, log, 9)
+	_, v := project(t, log, memory(t))
+	all := must[[]projections.Approval](t)(v.Approvals(t.Context(), runs.ApprovalFilter{Limit: 1000}))
+	byTask := map[string][]projections.Approval{}
+	for i, a := range all {
+		byTask[a.TaskID] = append(byTask[a.TaskID], a)
+		if i > 0 && a.Position > all[i-1].Position {
+			t.Errorf("%s comes after %s", a.ID, all[i-1].ID)
+		}
+	}
+	for _, task := range must[[]projections.Task](t)(v.Tasks(t.Context(), runs.TaskFilter{})) {
+		want := must[[]projections.Approval](t)(v.TaskApprovals(t.Context(), task.ID))
+		if diff := cmp.Diff(encode(t, want), encode(t, append([]projections.Approval{}, byTask[task.ID]...))); diff != "" {
+			t.Errorf("%s (-its own +of all):\n%s", task.ID, diff)
+		}
+		pending := must[[]projections.Approval](t)(v.Approvals(t.Context(), runs.ApprovalFilter{Status: "pending", TaskID: task.ID, Limit: 10}))
+		for _, a := range want {
+			if waits := slices.ContainsFunc(pending, func(p projections.Approval) bool { return p.ID == a.ID }); waits != (a.Status == "pending") {
+				t.Errorf("%s is %s, listed as waiting: %v", a.ID, a.Status, waits)
+			}
+		}
+	}
+}

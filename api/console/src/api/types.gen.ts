@@ -206,6 +206,17 @@ export interface ArtifactList {
   object: string;
 }
 
+export interface AuditPage {
+  /** The events, in the order that was asked for. */
+  data: Event[];
+  /** The after_sequence of the next page, oldest first; absent at the end. */
+  next_after_sequence?: number;
+  /** The before_sequence of the next page, newest first; absent at the end. */
+  next_before_sequence?: number;
+  /** Names the kind of the answer. */
+  object: "audit_events";
+}
+
 export interface Call {
   /** The model call of this run that asked for it. */
   model_call_index?: number;
@@ -379,6 +390,26 @@ export interface Event {
 export interface EventAnswer {
   /** The answer itself. */
   data: Event;
+  /** Names the kind of the answer. */
+  object: string;
+}
+
+export interface EventCauses {
+  /** What it was decided on, what that was decided on, and so on: the nearest first. */
+  causes: Event[];
+  /** The chain goes on: ask for the causes of its last event. */
+  causes_cut?: boolean;
+  /** Events that were decided on this one, oldest first. */
+  effects: Event[];
+  /** The event itself. */
+  event: Event;
+  /** The after_sequence of the next effects; absent at the end. */
+  next_after_sequence?: number;
+}
+
+export interface EventCausesAnswer {
+  /** The answer itself. */
+  data: EventCauses;
   /** Names the kind of the answer. */
   object: string;
 }
@@ -837,6 +868,8 @@ export interface Projection {
   rebuilding: boolean;
   /** How far the new one is. */
   rebuilt_to?: number;
+  /** Of a target outside: why nothing is sent at the moment, or why the last message was given up. */
+  trouble?: string;
 }
 
 export interface ProjectionList {
@@ -1587,6 +1620,140 @@ export interface TaskAnswer {
 export interface TaskList {
   /** The answer itself. */
   data: Task[];
+  /** Names the kind of the answer. */
+  object: string;
+}
+
+export interface Trace {
+  /** From the start to the end; absent while the run is open. */
+  duration_ms?: number;
+  /** The request that opened the run. */
+  request_id: string;
+  /** Where its model calls went. */
+  route: TraceRoute;
+  /** The run. */
+  run_id: string;
+  /** Spans so far, open ones included. */
+  span_count: number;
+  /** When the run was opened. */
+  started_at?: string;
+  /** How the run ended; unset while it is open. */
+  status_code?: "ok" | "error" | "unset";
+  /** Why, as a word: such as max_model_calls_exceeded. */
+  status_message?: string;
+  /** Its task. */
+  task_id: string;
+  /** The trace that the run belongs to: the caller's if the request had a traceparent. */
+  trace_id?: string;
+}
+
+export interface TraceCandidate {
+  /** 1, 2, 3 … within the model call. */
+  attempt?: number;
+  /** The kind of failure. */
+  detail?: string;
+  /** The provider that had failed before. */
+  failover_from?: string;
+  /** How long it took. */
+  latency_ms?: number;
+  /** For which model. */
+  model?: string;
+  /** What came of it; absent while it is under way. */
+  outcome?: "selected" | "failed";
+  /** Who was asked. */
+  provider?: string;
+  /** The failure was worth another attempt. */
+  retryable?: boolean;
+  /** When it began. */
+  timestamp?: string;
+}
+
+export interface TraceDetail {
+  /** When the run ended; absent while it is open. */
+  ended_at?: string;
+  /** The request that opened the run. */
+  request_id: string;
+  /** Where its model calls went. */
+  route: TraceRoute;
+  /** The run. */
+  run_id: string;
+  /** In the order in which they began, each after the one that it is part of. */
+  spans?: TraceSpan[];
+  /** When the run was opened. */
+  started_at?: string;
+  /** Its task. */
+  task_id: string;
+  /** The trace that the run belongs to. */
+  trace_id?: string;
+}
+
+export interface TraceEvent {
+  /** Names, numbers and words, as on spans. */
+  attributes?: Record<string, unknown>;
+  /** Such as provider.call.started. */
+  name: string;
+  /** When it happened. */
+  timestamp: string;
+}
+
+export interface TraceFailover {
+  /** With which model. */
+  from_model: string;
+  /** Who failed. */
+  from_provider: string;
+  /** The kind of failure. */
+  reason: string;
+  /** When it happened. */
+  timestamp: string;
+  /** For which model. */
+  to_model: string;
+  /** Who was asked instead. */
+  to_provider: string;
+}
+
+export interface TraceRoute {
+  /** Attempts at model calls, in order; at most the last 64. */
+  candidates?: TraceCandidate[];
+  /** Calls that went on at another provider; at most the last 64. */
+  failovers?: TraceFailover[];
+  /** Of the last answer: the provider that had failed before. */
+  fallback_from?: string;
+  /** With which model. */
+  final_model?: string;
+  /** Who gave the last answer. */
+  final_provider?: string;
+  /** Where that is. */
+  final_provider_kind?: "cloud" | "local";
+}
+
+export interface TraceSpan {
+  /** Names, numbers and words; never a prompt, an answer, an argument or a path. */
+  attributes?: Record<string, unknown>;
+  /** Absent while it goes on. */
+  end_time?: string;
+  /** What happened in it, in order. */
+  events?: TraceEvent[];
+  /** client for what is asked of a provider, server for the root. */
+  kind?: "server" | "internal" | "client";
+  /** Such as orchestrator.step. */
+  name: string;
+  /** The span that it is part of; that of gateway.request is the span of the HTTP request. */
+  parent_span_id?: string;
+  /** Its id, 16 hexadecimal digits; the same whenever and wherever the trace is told. */
+  span_id: string;
+  /** When it began. */
+  start_time?: string;
+  /** How it ended; unset while it goes on. */
+  status_code?: "ok" | "error" | "unset";
+  /** Why it is an error, as a word. */
+  status_message?: string;
+  /** The trace that it belongs to, 32 hexadecimal digits. */
+  trace_id: string;
+}
+
+export interface TracesAnswerAnswer {
+  /** The answer itself. */
+  data: unknown;
   /** Names the kind of the answer. */
   object: string;
 }
