@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -19,6 +20,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/domain/trace"
+	"hecate/eventstore"
 	"hecate/projections"
 	"hecate/runtime/model/scripted"
 )
@@ -340,11 +342,12 @@ func checkMetrics(t *testing.T, c *collector, page string) {
 		}
 	}
 	for _, line := range []string{
-		`hecate_orchestrator_runs_total{gen_ai_request_model="",hecate_execution_kind="agent_loop",hecate_run_status="completed"} 1`,
-		`gen_ai_client_tokens_total_total{`,
+		`hecate_orchestrator_runs_total{gen_ai_request_model="m1",hecate_execution_kind="agent_loop",hecate_run_status="completed"} 1`,
+		`gen_ai_client_tokens_total{gen_ai_provider_name="fake",gen_ai_request_model="m1",gen_ai_response_model="m1",hecate_provider_kind="cloud"} 220`,
+		`hecate_orchestrator_queue_wait_duration_milliseconds_count{hecate_queue_backend="memory"}`,
 	} {
 		if !strings.Contains(page, line) {
-			t.Logf("the page lacks %s:\n%s", line, page)
+			t.Errorf("the page lacks %s:\n%s", line, page)
 		}
 	}
 }
@@ -443,5 +446,50 @@ func TestNoTelemetry(t *testing.T) {
 	}
 	if !o.tracer.Sampled(callerTrace, trace.Parent{}) {
 		t.Error("a trace of our own is not kept")
+	}
+}
+
+// leasesOf is a log in which these nodes work.
+type leasesOf struct {
+	eventstore.Leases
+	nodes []string
+	err   error
+}
+
+func (l *leasesOf) Workers(context.Context) (out []eventstore.LiveWorker, err error) {
+	for _, n := range l.nodes {
+		out = append(out, eventstore.LiveWorker{Node: n})
+	}
+	return out, l.err
+}
+
+// Of any nodes one tells of runs, and only while it works.
+func TestFirstNode(t *testing.T) {
+	for _, c := range []struct {
+		nodes []string
+		err   error
+		want  string
+	}{
+		{[]string{"b", "a", "c"}, nil, "a"}, {[]string{"b", "c"}, nil, "b"}, {nil, nil, ""}, {[]string{"a"}, errors.New("away"), ""},
+	} {
+		for _, own := range []string{"a", "b", "c"} {
+			first := firstNode(&leasesOf{nodes: c.nodes, err: c.err}, own, slog.New(slog.DiscardHandler))
+			if got := first(t.Context()); got != (own == c.want) {
+				t.Errorf("%v: %s is %v", c.nodes, own, got)
+			}
+		}
+	}
+}
+
+// Metrics are not shown to others by accident.
+func TestMetricsAddress(t *testing.T) {
+	for address, ok := range map[string]bool{"127.0.0.1:9464": true, "localhost:1": true, "[::1]:1": true, "0.0.0.0:9464": false, ":9464": false, "metrics.example:1": false} {
+		_, err := readConfig([]string{"HECATE_METRICS_ADDRESS=" + address})
+		if (err == nil) != ok {
+			t.Errorf("%s: %v", address, err)
+		}
+		if _, err := readConfig([]string{"HECATE_METRICS_ADDRESS=" + address, "HECATE_ALLOW_NON_LOOPBACK_BIND=1"}); err != nil {
+			t.Errorf("%s, as is meant: %v", address, err)
+		}
 	}
 }
