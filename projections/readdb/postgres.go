@@ -30,6 +30,9 @@ func OpenPostgres(ctx context.Context, dsn, prefix string) (*DB, error) {
 	}
 	config.RuntimeParams["application_name"] = "hecate-views"
 	config.RuntimeParams["synchronous_commit"] = "off" // the log can tell all of it again
+	// Without statistics, which come minutes after the rows, the server would gather all
+	// that a page is the beginning of, to sort it. Indexes have the order already.
+	config.RuntimeParams["enable_bitmapscan"] = "off"
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(postgresReaders + postgresWriters)
 	pool.SetMaxIdleConns(postgresReaders + postgresWriters)
