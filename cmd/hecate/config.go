@@ -33,6 +33,7 @@ type config struct {
 	OperatorsFile  string   `env:"HECATE_OPERATORS_FILE"`                            // default: operators.json in the data directory
 	OperatorProof  v1.Proof `env:"HECATE_OPERATOR_TOKEN_REQUIRED" envDefault:"auto"` // when decisions need an operator's token
 	AuditKeyFile   string   `env:"HECATE_AUDIT_KEY_FILE"`                            // default: audit.key in the data directory
+	AuditWitness   string   `env:"HECATE_AUDIT_WITNESS"`                             // a file or an http(s) address that is told of checkpoints
 	PublicURL      string   `env:"HECATE_PUBLIC_URL"`
 	HostLabel      string   `env:"HECATE_RUNTIME_HOST_LABEL"`
 	DataDir        string   `env:"HECATE_DATA_DIR" envDefault:".data"`

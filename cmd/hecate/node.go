@@ -56,6 +56,7 @@ type node struct {
 	log      *slog.Logger
 	stores   *stores
 	sealer   *proof.Sealer // nil for a log in memory
+	witness  *witness      // of its checkpoints, nil if there is none
 	models   *runner.Runner
 	pool     *worker.Pool
 	api      *api.Server
@@ -129,6 +130,10 @@ func (n *node) open(ctx context.Context) error {
 	}
 	if n.sealer, err = openSealer(ctx, n.config, n.stores.log, n.log); err != nil {
 		return err
+	}
+	if n.sealer != nil && n.config.AuditWitness != "" {
+		n.witness = newWitness(n.config.AuditWitness, n.log)
+		n.sealer.Signed = n.witness.tell
 	}
 	if err := n.observed.follow(ctx, n, hostID); err != nil {
 		return err
@@ -257,6 +262,9 @@ func (n *node) run(ctx context.Context) {
 	if n.sealer != nil {
 		g.Go(func() error { return n.sealer.Run(ctx) })
 	}
+	if n.witness != nil {
+		g.Go(func() error { return n.witness.run(ctx) })
+	}
 	g.Go(func() error {
 		if err := n.http.Serve(n.listener); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve HTTP: %w", err)
@@ -279,6 +287,9 @@ func (n *node) run(ctx context.Context) {
 	}
 	if n.sealer != nil {
 		n.sealer.Finish(ctx)
+	}
+	if n.witness != nil {
+		n.witness.finish(ctx)
 	}
 	told()
 	n.release()

@@ -42,6 +42,10 @@ type Sealer struct {
 	last     Head     // the newest checkpoint that it knows to be sound
 	known    string   // the public key that the log names
 	loaded   bool
+
+	// Signed, if not nil, is called with each checkpoint that this sealer has signed, once
+	// it is in the log. It must return at once.
+	Signed func(checkpoint []byte)
 }
 
 // NewSealer returns a sealer that signs at most once in each interval (one second if it is
@@ -173,6 +177,9 @@ func (s *Sealer) add(ctx context.Context, next Frontier, hashes []tlog.Hash) err
 		return err
 	}
 	s.tree, s.last, s.known = next, head, s.key.Public
+	if s.Signed != nil {
+		s.Signed(signed)
+	}
 	return nil
 }
 
