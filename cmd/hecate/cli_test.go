@@ -175,6 +175,21 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+// A time limit holds also if the server does not cancel the run at the first time of asking.
+func TestTimeLimitOfABusyServer(t *testing.T) {
+	t.Parallel()
+	s := newContractServer(t, []scriptedEvent{ev("run.created", obj{}), ev("hang", nil)})
+	s.busy = 1
+	a, out, errs := testApp(t)
+	if code := a.run([]string{"run", "--server", s.URL, "--dir", t.TempDir(), "--timeout", "20ms", "Repair it"}); code != exitCancelled {
+		t.Errorf("exit code %d", code)
+	}
+	check(t, out.String()+errs.String(), []string{"cancel run run_1: try again", "✗ cancelled"})
+	if n := strings.Count(s.requests(), "/cancel"); n != 2 {
+		t.Errorf("%d requests to cancel:\n%s", n, s.requests())
+	}
+}
+
 // refusing is a run in which a call was refused since nobody was there to ask.
 func refusing() []scriptedEvent {
 	s := append([]scriptedEvent{ev("run.created", obj{}), ev("run.started", obj{"workspace_path": "/ws/run_1"})}, callEvents(1, "Now the tests.", shellCall)...)

@@ -34,6 +34,7 @@ type contractServer struct {
 	follows  obj      // what the run has, if it follows an earlier one
 	answers  obj      // what is answered at other paths below /hecate/v1
 	forbid   int      // the status with which those are refused, if it is not 0
+	busy     int      // how often a cancel is refused before it is carried out
 }
 
 type scriptedEvent struct {
@@ -272,6 +273,11 @@ func (s *contractServer) happen(events ...scriptedEvent) {
 
 func (s *contractServer) cancelRun(w http.ResponseWriter, r *http.Request) {
 	s.note(r)
+	if s.busy > 0 {
+		s.busy--
+		s.refuse(w, http.StatusServiceUnavailable, "unavailable", "try again")
+		return
+	}
 	s.happen(ev("run.cancelled", obj{"by": "operator", "reason": "run cancelled"}))
 	s.reply(w, s.run())
 }

@@ -167,11 +167,10 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 	redraw := make(chan os.Signal, 1)
 	signal.Notify(redraw, syscall.SIGWINCH, syscall.SIGCONT)
 	defer signal.Stop(redraw)
-	var timeUp <-chan time.Time
-	if limit > 0 {
-		timer := time.NewTimer(limit)
-		defer timer.Stop()
-		timeUp = timer.C
+	timeUp := time.NewTimer(limit)
+	defer timeUp.Stop()
+	if limit == 0 {
+		timeUp.Stop()
 	}
 	var answers <-chan typedLine
 	if f.typed != nil {
@@ -207,8 +206,11 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 			}
 		case err := <-f.lost:
 			return endedByItself(err)
-		case <-timeUp:
-			f.sayIfFailed(f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run"))
+		case <-timeUp.C:
+			err := f.cancelRun(ctx, "time limit of "+limit.String()+" reached", "the time limit is reached; cancelling the run")
+			if f.sayIfFailed(err); err != nil {
+				timeUp.Reset(cancelAgain)
+			}
 		case <-tick.C:
 			f.look(ctx)
 		case s := <-redraw:
@@ -292,6 +294,9 @@ func (f *follower) event(ctx context.Context, e client.Event) (bool, error) {
 // cancelAnswerMax is how long the server may take to say that it cancels a run. Ctrl-C
 // waits meanwhile.
 const cancelAnswerMax = 5 * time.Second
+
+// cancelAgain is how long after a refusal a run whose time is up is cancelled again.
+const cancelAgain = time.Second
 
 // cancelRun asks the server to cancel; the run.cancelled event ends the following.
 func (f *follower) cancelRun(ctx context.Context, reason, say string) error {
