@@ -25,12 +25,18 @@ import (
 )
 
 const (
-	dialMax    = 5 * time.Second
-	deliverMax = 10 * time.Second // how long the brokers may take to accept a batch
+	dialMax   = 5 * time.Second
+	lingerMax = 20 * time.Millisecond // a batch waits to be whole, which it is at once
+	batchMax  = 256 << 10             // bytes of records that go together
+	recordMax = 1_000_000 - 1<<10     // bytes of one record: what brokers take unless they are told otherwise
+	overhead  = 64                    // bytes around a record or a header, at most
 )
 
-// Publisher publishes batches: a record that fails keeps those behind it out, because the
-// brokers check the order of what one producer sends.
+// deliverMax is how long the brokers may take to accept a batch.
+var deliverMax = 5 * time.Second
+
+// Publisher publishes one batch after the other. The brokers take a batch as a whole, so
+// that no record comes before one that failed.
 type Publisher struct {
 	target forward.Target
 	client *kgo.Client
@@ -44,7 +50,8 @@ func Open(t forward.Target) (*Publisher, error) {
 	options := []kgo.Opt{
 		kgo.ClientID("hecate"), kgo.SeedBrokers(t.Hosts...), kgo.DialTimeout(dialMax),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.RequiredAcks(kgo.AllISRAcks()),
-		kgo.RecordDeliveryTimeout(deliverMax), kgo.ProducerLinger(0), kgo.AllowAutoTopicCreation(),
+		kgo.ProducerLinger(lingerMax), kgo.AllowAutoTopicCreation(),
+		kgo.AllowIdempotentProduceCancellation(), // what comes twice has one key; waiting for ever is worse
 	}
 	if t.User != "" {
 		options = append(options, kgo.SASL(mechanism(t)))
@@ -91,26 +98,47 @@ func pool(path string) (*x509.CertPool, error) {
 // Publish sends the messages in order and returns when the brokers have them all. An error
 // wraps forward.ErrTooLarge if they take no record of that size.
 func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
-	if len(messages) == 0 {
-		return nil
-	}
-	records := make([]*kgo.Record, len(messages))
-	for i, m := range messages {
-		records[i] = &kgo.Record{Topic: topic, Key: []byte(m.UUID), Value: m.Payload}
-		for name, value := range m.Metadata {
-			records[i].Headers = append(records[i].Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+	for len(messages) > 0 {
+		records, err := batch(topic, messages)
+		if err == nil {
+			err = p.produce(messages[0].Context(), records)
 		}
+		switch {
+		case errors.Is(err, kerr.MessageTooLarge):
+			return fmt.Errorf("publish to %s: %w", p.target, forward.ErrTooLarge)
+		case err != nil:
+			return fmt.Errorf("publish to %s: %w", p.target, p.target.Clean(err))
+		}
+		messages = messages[len(records):]
 	}
-	ctx, stop := context.WithTimeout(messages[0].Context(), 2*deliverMax)
+	return nil
+}
+
+// batch returns the records of the first messages, as many as go together.
+func batch(topic string, messages []*message.Message) (out []*kgo.Record, err error) {
+	bytes := 0
+	for _, m := range messages {
+		r := &kgo.Record{Topic: topic, Key: []byte(m.UUID), Value: m.Payload}
+		size := len(r.Key) + len(r.Value) + overhead
+		for name, value := range m.Metadata {
+			r.Headers = append(r.Headers, kgo.RecordHeader{Key: name, Value: []byte(value)})
+			size += len(name) + len(value) + overhead
+		}
+		switch {
+		case len(out) > 0 && bytes+size > batchMax:
+			return out, nil
+		case size > recordMax:
+			return nil, kerr.MessageTooLarge
+		}
+		out, bytes = append(out, r), bytes+size
+	}
+	return out, nil
+}
+
+func (p *Publisher) produce(ctx context.Context, records []*kgo.Record) error {
+	ctx, stop := context.WithTimeout(ctx, deliverMax)
 	defer stop()
-	err := p.client.ProduceSync(ctx, records...).FirstErr()
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, kerr.MessageTooLarge):
-		return fmt.Errorf("publish to %s: %w", p.target, forward.ErrTooLarge)
-	}
-	return fmt.Errorf("publish to %s: %w", p.target, p.target.Clean(err))
+	return p.client.ProduceSync(ctx, records...).FirstErr()
 }
 
 // Close ends the connections.
