@@ -185,16 +185,16 @@ func (s *Sender) deliver(ctx context.Context, records []eventstore.Record) error
 	pause := s.c.RetryFirst
 	for {
 		done, err := s.sink.Send(ctx, records)
+		s.count(done, err) // before the position shows that it is done
+		if err != nil {
+			s.failed(ctx, err)
+		}
 		if done.Records > 0 {
 			acted := done.Messages+done.GivenUp > 0
 			if err := s.cursor.move(ctx, records[done.Records-1], acted); err != nil {
 				return err
 			}
 			records, pause = records[done.Records:], s.c.RetryFirst
-		}
-		s.count(done, err)
-		if err != nil {
-			s.failed(ctx, err)
 		}
 		if len(records) == 0 {
 			return nil
