@@ -11,9 +11,6 @@ import (
 	"hecate/eventstore/proof/verify"
 )
 
-// exitAltered is the exit code of hecate audit verify for a log that was altered.
-const exitAltered = 5
-
 // progressEvery is how long verification is silent at a time.
 const progressEvery = 5 * time.Second
 

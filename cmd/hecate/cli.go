@@ -25,6 +25,7 @@ const (
 	exitUsage       = 2   // the command line makes no sense
 	exitRefused     = 3   // an approval was refused, or nobody could give it
 	exitCancelled   = 4   // the run was cancelled: by somebody else, or at its time limit
+	exitAltered     = 5   // the log, or a part that was exported, was altered
 	exitInterrupted = 130 // Ctrl-C
 )
 
@@ -44,7 +45,7 @@ Examples:
     hecate resume run_5d20…                       go on where a run stopped
 
 Exit codes: 0 done; 1 failed; 2 wrong usage; 3 an approval was refused, or calls were since
-nobody could give it; 4 the run was cancelled; 130 interrupted.`
+nobody could give it; 4 the run was cancelled; 5 the log was altered; 130 interrupted.`
 
 // commandLine is the grammar of the command line.
 type commandLine struct {
