@@ -69,6 +69,7 @@ func busy(t testing.TB) *projectiontest.Log {
 		run.WorkspaceChanged{ToolName: "exec", Files: []run.FileChange{{Path: "src/a.go"}, {Path: "src/b/c.go"}}},
 		run.ApprovalRequested{ApprovalID: "a9", Calls: []run.ApprovalCall{{ToolName: "http_request", Offer: &permission.Offer{Scope: "api.example", IsHost: true}}}},
 	)
+	log.Add("run-run_answers", run.FilePatch{ToolName: "file_edit", Path: "/ws/run_answers/src/d.go", Operation: "write"})
 	log.Raw("schedule-1", log.Event("schedule.fired", []byte(`{"task_id":"task_answers","later":[1],"path":7}`)))
 	log.Raw("schedule-1", log.Event("schedule.odd", []byte(`"no object"`)))
 	return log
@@ -152,13 +153,16 @@ func filters() map[string]struct {
 		"a host": {audit.Filter{Host: "docs.example"}, func(r eventstore.Record) bool {
 			return has("tool_call_id", "c9")(r) || has("file", "/home/you/p/.hecate/config.toml")(r)
 		}},
-		"a host's port":   {audit.Filter{Host: "docs.example:8443"}, has("tool_call_id", "c9")},
-		"an offered host": {audit.Filter{Host: "api.example"}, has("approval_id", "a9")},
-		"an offered tool": {audit.Filter{Tool: "http_request"}, has("approval_id", "a9")},
-		"a file":          {audit.Filter{Path: "/ws/b.txt"}, has("path", "/ws/b.txt")},
-		"a directory":     {audit.Filter{Path: "src/b/"}, of("workspace.changed")},
+		"a host's port":         {audit.Filter{Host: "docs.example:8443"}, has("tool_call_id", "c9")},
+		"an offered host":       {audit.Filter{Host: "api.example"}, has("approval_id", "a9")},
+		"an offered tool":       {audit.Filter{Tool: "http_request"}, has("approval_id", "a9")},
+		"a file":                {audit.Filter{Path: "/ws/b.txt"}, has("path", "/ws/b.txt")},
+		"a file of a workspace": {audit.Filter{Path: "src/d.go", RunID: "run_answers"}, has("path", "/ws/run_answers/src/d.go")},
+		"a directory":           {audit.Filter{Path: "src/b/"}, of("workspace.changed")},
 		"a directory, untidy": {
-			audit.Filter{Path: "./src//"}, of("workspace.changed"),
+			audit.Filter{Path: "./src//"}, func(r eventstore.Record) bool {
+				return r.Type == "workspace.changed" || has("path", "/ws/run_answers/src/d.go")(r)
+			},
 		},
 		"no directory":             {audit.Filter{Path: "src"}, of()},
 		"before the log":           {audit.Filter{To: projectiontest.Start.Add(-time.Hour)}, of()},

@@ -3,6 +3,7 @@ package audit
 import (
 	"cmp"
 	"context"
+	"path"
 	"slices"
 	"strings"
 
@@ -37,8 +38,11 @@ type span struct {
 type fold struct {
 	codes  map[name]code
 	owners map[int64]int64 // tasks of runs, by their codes
-	last   int64           // the highest code, -1 until it is read
-	spans  map[int64]*span
+
+	workspaces map[string]string // by run; "" where it has none
+
+	last  int64 // the highest code, -1 until it is read
+	spans map[int64]*span
 
 	records, names readdb.Rows
 	places         []place
@@ -54,7 +58,7 @@ func newFold() *fold {
 // Forget drops everything in memory.
 func (f *fold) Forget() {
 	*f = fold{
-		codes: map[name]code{}, owners: map[int64]int64{}, last: -1, spans: map[int64]*span{},
+		codes: map[name]code{}, owners: map[int64]int64{}, workspaces: map[string]string{}, last: -1, spans: map[int64]*span{},
 		records: readdb.Rows{Table: recordsTable}, names: readdb.Rows{Table: namesTable},
 	}
 }
@@ -71,7 +75,11 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 	if typ == externalEvent && m.Type != "" {
 		typ = m.Type
 	}
-	for _, n := range append(m.names(r), name{kindType, typ}, name{kindActor, actorName(r.Actor)}) {
+	workspace, err := f.workspace(ctx, tx, r, &m)
+	if err != nil {
+		return err
+	}
+	for _, n := range append(m.names(r, workspace), name{kindType, typ}, name{kindActor, actorName(r.Actor)}) {
 		if _, err := f.mention(ctx, tx, n, 0, r.Position); err != nil {
 			return err
 		}
@@ -81,6 +89,33 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 	}
 	f.records.Add(r.Position, r.At.UnixMicro(), task, of)
 	return f.stretch(ctx, tx, r)
+}
+
+// workspace returns where the run works that a record is of, once that is known.
+func (f *fold) workspace(ctx context.Context, tx *readdb.Tx, r *eventstore.Record, m *mentions) (string, error) {
+	id, ok := strings.CutPrefix(r.Stream, streamRun)
+	if !ok {
+		return "", nil
+	}
+	if m.Workspace != "" {
+		at, err := f.code(ctx, tx, name{kindPath, path.Clean(m.Workspace)}, 0)
+		if err == nil {
+			_, err = f.code(ctx, tx, name{kindWorkspace, id}, at.code)
+		}
+		f.workspaces[id] = path.Clean(m.Workspace)
+		return "", err // the record speaks of the workspace, not of a file in it
+	}
+	if !path.IsAbs(m.Path) && !path.IsAbs(m.Input.Path) {
+		return "", nil
+	}
+	if at, ok := f.workspaces[id]; ok {
+		return at, nil
+	}
+	var at []byte
+	_, err := tx.One(ctx, `SELECT p.value FROM hecate_view_audit_names_@ w JOIN hecate_view_audit_names_@ p ON p.code = w.owner WHERE w.kind = $1 AND w.value = $2`,
+		[]any{kindWorkspace, []byte(name{kindWorkspace, id}.short().value)}, &at)
+	f.workspaces[id] = string(at)
+	return string(at), err
 }
 
 // belongs finds the task and the run of a record, and notes the record there.
@@ -247,6 +282,7 @@ func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
 	if len(f.codes) > namesMax {
 		clear(f.codes)
 		clear(f.owners)
+		clear(f.workspaces)
 	}
 	if len(f.spans) > spansMax {
 		clear(f.spans)

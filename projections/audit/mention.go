@@ -34,6 +34,7 @@ type mentions struct {
 	Input      located   `json:"input"`
 	Output     located   `json:"output"`
 	Change     change    `json:"change"`
+	Workspace  string    `json:"workspace_path"`
 	Calls      []call    `json:"calls"`
 }
 
@@ -94,9 +95,9 @@ func mentionsOf(r *eventstore.Record) mentions {
 
 // names lists what the record speaks of besides its type, actor, task and run, at most
 // mentionsMax. Some may come twice. What a caller says in an event of its own is no
-// account of what happened here.
-func (m *mentions) names(r *eventstore.Record) []name {
-	var out list
+// account of what happened here. Files in the workspace are found by their place in it, too.
+func (m *mentions) names(r *eventstore.Record, workspace string) []name {
+	out := list{workspace: workspace}
 	if r.Type == externalEvent {
 		return nil
 	}
@@ -124,18 +125,22 @@ func (m *mentions) names(r *eventstore.Record) []name {
 			}
 		}
 	}
-	return out
+	return out.names
 }
 
-type list []name
+// list collects names.
+type list struct {
+	names     []name
+	workspace string // "" where it is not known
+}
 
 // mentionsMax bounds what one record is found by: a record that names more is found by
 // the first of them.
 const mentionsMax = 1024
 
 func (l *list) add(kind int64, value string) {
-	if value != "" && len(*l) < mentionsMax {
-		*l = append(*l, name{kind, value})
+	if value != "" && len(l.names) < mentionsMax {
+		l.names = append(l.names, name{kind, value})
 	}
 }
 
@@ -148,6 +153,13 @@ func (l *list) path(p string) {
 	if p == "." {
 		return
 	}
+	if inside, ok := strings.CutPrefix(p, l.workspace+"/"); ok && l.workspace != "" {
+		l.above(inside)
+	}
+	l.above(p)
+}
+
+func (l *list) above(p string) {
 	l.add(kindPath, p)
 	above := 0
 	for i := range len(p) {

@@ -24,7 +24,7 @@ func FuzzMentions(f *testing.F) {
 	f.Fuzz(func(t *testing.T, typ string, data []byte) {
 		r := eventstore.Record{Type: typ, Data: data}
 		m := mentionsOf(&r)
-		names := m.names(&r)
+		names := m.names(&r, "/ws")
 		if len(names) > mentionsMax {
 			t.Errorf("%d names", len(names))
 		}
@@ -53,11 +53,14 @@ func TestPathsAbove(t *testing.T) {
 		"a/../../b":  {"../b", "../"},
 		`"\xff"/a`:   {`"\xff"/a`, `"\xff"/`},
 		"/ws//x/./y": {"/ws/x/y", "/", "/ws/", "/ws/x/"},
+
+		"/home/you/ws/a/b": {"a/b", "a/", "/home/you/ws/a/b", "/", "/home/", "/home/you/", "/home/you/ws/", "/home/you/ws/a/"},
+		"/home/you/ws":     {"/home/you/ws", "/", "/home/", "/home/you/"},
 	} {
-		var l list
+		l := list{workspace: "/home/you/ws"}
 		l.path(p)
 		var got []string
-		for _, n := range l {
+		for _, n := range l.names {
 			got = append(got, n.value)
 		}
 		if !slices.Equal(got, want) {

@@ -31,6 +31,7 @@ const (
 	kindPath                       // a file, or a directory with a slash at its end
 	kindHost                       // a host, with its port where that is not the usual one
 	kindApproval                   // its id
+	kindWorkspace                  // a run by its id, which the path of its workspace owns
 )
 
 // Model is the read model of what records speak of.
