@@ -200,7 +200,7 @@ func (c permissionsExplain) explainPast(a *app) error {
 	}); err != nil {
 		return err
 	}
-	if err := past.complete(ctx, server, r.TaskID); err != nil {
+	if err := past.read(ctx, server, r.TaskID); err != nil {
 		return err
 	}
 	calls, err := past.named(c.Call, r.ID)
@@ -222,8 +222,8 @@ func (c permissionsExplain) explainPast(a *app) error {
 	return nil
 }
 
-// complete adds who answered, and what the grants were that rulings name.
-func (p *pastCalls) complete(ctx context.Context, server *client.Client, task string) error {
+// read adds who answered, and what the grants were that rulings name.
+func (p *pastCalls) read(ctx context.Context, server *client.Client, task string) error {
 	answers, err := server.Answers(ctx, task)
 	if err != nil {
 		return fmt.Errorf("read who answered: %w", err)
@@ -240,6 +240,12 @@ func (p *pastCalls) complete(ctx context.Context, server *client.Client, task st
 	for _, e := range now.Entries {
 		p.grants[e.ID] = fmt.Sprintf("%s, %s", e.Text, e.At)
 	}
+	p.complete(answers, "not there any more")
+	return nil
+}
+
+// complete adds who answered, and the words for the grants that rulings name.
+func (p *pastCalls) complete(answers map[string]client.AnsweredBy, unknown string) {
 	for _, c := range p.calls {
 		for i := range c.Asked {
 			if by, ok := answers[c.Asked[i].ApprovalID]; ok && by.By != "" {
@@ -251,11 +257,10 @@ func (p *pastCalls) complete(ctx context.Context, server *client.Client, task st
 		}
 		if c.Ruling != nil && c.Ruling.Grant != "" {
 			if c.Granted = p.grants[c.Ruling.Grant]; c.Granted == "" {
-				c.Granted = "not there any more"
+				c.Granted = unknown
 			}
 		}
 	}
-	return nil
 }
 
 // named finds the calls that are meant: all without an id.
@@ -338,8 +343,12 @@ func (q pastQuestion) words() string {
 		}
 		out += ", by " + who
 	}
-	if q.Note != "" {
-		out += ": " + q.Note
+	note := q.Note
+	if note == "" && q.By != nil {
+		note = q.By.Note
+	}
+	if note != "" {
+		out += ": " + note
 	}
 	return out
 }

@@ -1,30 +1,110 @@
 package client
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
-// FeedFilter chooses events of all runs.
-type FeedFilter struct {
-	Task  string
-	Types string // separated by commas
-	After int64  // only events behind this position
+// AuditFilter chooses events of the whole log by what they speak of.
+type AuditFilter struct {
+	Task, Run, Actor, Types, Tool, Path, Host, Approval string
+	Since, Until                                        string // RFC 3339
+	After, Before                                       int64  // positions that are not included; 0 for no bound
 }
 
-// FeedEvents reads one page of the history of all runs, oldest first. The end is an
-// empty page.
-func (c *Client) FeedEvents(ctx context.Context, f FeedFilter) ([]Event, error) {
-	query := url.Values{"after_sequence": {strconv.FormatInt(f.After, 10)}, "limit": {"500"}}
-	if f.Task != "" {
-		query.Set("task_id", f.Task)
+func (f AuditFilter) query() url.Values {
+	out := url.Values{}
+	for name, value := range map[string]string{
+		"task_id": f.Task, "run_id": f.Run, "actor": f.Actor, "event_type": f.Types, "tool": f.Tool, "path": f.Path, "host": f.Host,
+		"approval_id": f.Approval, "from": f.Since, "to": f.Until,
+	} {
+		if value != "" {
+			out.Set(name, value)
+		}
 	}
-	if f.Types != "" {
-		query.Set("event_type", f.Types)
+	for name, value := range map[string]int64{"after_sequence": f.After, "before_sequence": f.Before} {
+		if value > 0 {
+			out.Set(name, strconv.FormatInt(value, 10))
+		}
 	}
+	return out
+}
+
+// Audit hands all events that f chooses to each, oldest first, up to what the log held
+// when it was asked. An error of each ends it.
+func (c *Client) Audit(ctx context.Context, f AuditFilter, each func(Event) error) error {
+	query := f.query()
+	query.Set("format", "jsonl")
+	query.Set("order", "asc")
+	res, err := c.send(ctx, http.MethodGet, apiPath+"/audit/events?"+query.Encode(), nil, nil)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	lines := bufio.NewReader(res.Body)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) && len(line) == 0 {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the events: %w", err)
+		}
+		var e Event
+		if err := json.Unmarshal(line, &e); err != nil {
+			return fmt.Errorf("read the events: %w", err)
+		}
+		if err := each(e); err != nil {
+			return err
+		}
+	}
+}
+
+// AuditLast returns the newest n events that f chooses, oldest first.
+func (c *Client) AuditLast(ctx context.Context, f AuditFilter, n int) ([]Event, error) {
 	var out []Event
-	_, err := c.call(ctx, http.MethodGet, "/events?"+query.Encode(), nil, &out)
-	return out, err
+	for len(out) < n {
+		query := f.query()
+		query.Set("order", "desc")
+		query.Set("limit", strconv.Itoa(min(n-len(out), auditPage)))
+		page, before, err := c.auditPage(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, page...); before == 0 {
+			break
+		}
+		f.Before = before
+	}
+	slices.Reverse(out)
+	return out, nil
+}
+
+// auditPage is how many events the server gives at once.
+const auditPage = 500
+
+func (c *Client) auditPage(ctx context.Context, query url.Values) ([]Event, int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	res, err := c.send(ctx, http.MethodGet, apiPath+"/audit/events?"+query.Encode(), nil, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer res.Body.Close()
+	var page struct {
+		Data   []Event
+		Before int64 `json:"next_before_sequence"`
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, answerMax)).Decode(&page); err != nil {
+		return nil, 0, fmt.Errorf("read the events: %w", err)
+	}
+	return page.Data, page.Before, nil
 }

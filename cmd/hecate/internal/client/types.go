@@ -138,8 +138,18 @@ type Event struct {
 	OccurredAt time.Time       `json:"occurred_at"`
 	Type       string          `json:"type"`
 	Data       json.RawMessage `json:"data"`
+	Actor      Actor           `json:"actor"`
+	CausedBy   int64           `json:"caused_by"` // sequence of the newest event that it was decided on, 0 for none
 
 	Raw json.RawMessage `json:"-"` // the envelope as it came
+}
+
+// Actor is who caused an event.
+type Actor struct {
+	Kind     string `json:"kind"`
+	Name     string `json:"name"`
+	Org      string `json:"org"`
+	Verified *bool  `json:"verified"` // whether a token proved it; nil for what the server does by itself
 }
 
 // UnmarshalJSON reads the envelope and keeps it.

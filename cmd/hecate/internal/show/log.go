@@ -112,6 +112,9 @@ func (l *Log) describe(e client.Event) string {
 		text, known = describeWorkspace(e)
 	}
 	if !known {
+		text, known = describeTask(e)
+	}
+	if !known {
 		var compact bytes.Buffer
 		if json.Compact(&compact, e.Data) != nil || compact.String() == "{}" {
 			return ""
