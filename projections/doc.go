@@ -5,7 +5,8 @@
 // This package declares the items as clients see them. projections/runner keeps
 // order, checkpoints and rebuilds; projections/runs folds the streams of tasks and
 // runs into rows and answers queries; projections/activity composes the time line;
-// projections/usage sums up costs, and projections/presets lists work policies.
+// projections/usage sums up costs, projections/presets lists work policies, and
+// projections/audit finds records by what they speak of.
 package projections
 
 import "time"
