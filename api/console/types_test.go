@@ -17,14 +17,16 @@ import (
 	"hecate/api/apitest"
 	"hecate/api/stream"
 	v1 "hecate/api/v1"
+	"hecate/domain/event"
 	"hecate/projections"
 )
 
 var update = flag.Bool("update", false, "write the generated types anew")
 
 const (
-	typesFile = "src/api/types.gen.ts"
-	reference = "#/components/schemas/"
+	typesFile  = "src/api/types.gen.ts"
+	eventsFile = "src/api/events.gen.ts"
+	reference  = "#/components/schemas/"
 )
 
 // The types of the console's sources are those of the API.
@@ -41,14 +43,30 @@ func TestTypesAreThoseOfTheAPI(t *testing.T) {
 			schemas[name] = s
 		}
 	}
-	got := typesOf(schemas)
+	fresh(t, typesFile, typesOf(schemas))
+}
+
+// The console offers every type of event there is.
+func TestEventTypesAreThoseOfTheLog(t *testing.T) {
+	var b bytes.Buffer
+	b.WriteString("// Code generated from the events of the log; DO NOT EDIT.\n\nexport const eventTypes: readonly string[] = [\n")
+	for _, d := range event.Definitions() {
+		fmt.Fprintf(&b, "  '%s',\n", d.Type)
+	}
+	b.WriteString("];\n")
+	fresh(t, eventsFile, b.Bytes())
+}
+
+// fresh compares a generated file with what it is to be.
+func fresh(t *testing.T, name string, got []byte) {
+	t.Helper()
 	if *update {
-		if err := os.WriteFile(typesFile, got, 0o644); err != nil {
+		if err := os.WriteFile(name, got, 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if want, _ := os.ReadFile(typesFile); !bytes.Equal(got, want) { // no file is not fresh either
-		t.Error(typesFile + " is not what the API document says: go test ./api/console -update")
+	if want, _ := os.ReadFile(name); !bytes.Equal(got, want) { // no file is not fresh either
+		t.Error(name + " is not fresh: go test ./api/console -update")
 	}
 }
 

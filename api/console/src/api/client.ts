@@ -20,6 +20,8 @@ export class Refused extends Error {
 /** Answer is a success: its data, and the position of the log that it shows. */
 export interface Answer<T> {
   data: T;
+  /** body is the answer as a whole: pages say there how they go on. */
+  body: unknown;
   status: number;
   position: string;
 }
@@ -44,7 +46,7 @@ export async function ask<T>(method: string, path: string, body?: unknown): Prom
   const response = await send(path, init);
   if (!response.ok) throw await refusal(response);
   const parsed = response.status === 204 ? undefined : ((await response.json()) as { data: T });
-  return { data: parsed?.data as T, status: response.status, position: response.headers.get('Hecate-Position') ?? '' };
+  return { data: parsed?.data as T, body: parsed, status: response.status, position: response.headers.get('Hecate-Position') ?? '' };
 }
 
 /** send asks again when no answer comes, where the key makes sure that what was done is not done twice. */
@@ -65,11 +67,11 @@ export async function get<T>(path: string): Promise<T> {
   return (await ask<T>('GET', path)).data;
 }
 
-/** getText returns an answer as it was sent. */
-export async function getText(path: string): Promise<string> {
-  const response = await send(path, { headers: tokenHeaders(), cache: 'no-store' });
+/** getStream returns the bytes of an answer as they come. */
+export async function getStream(path: string, stop: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+  const response = await send(path, { headers: tokenHeaders(), cache: 'no-store', signal: stop });
   if (!response.ok) throw await refusal(response);
-  return response.text();
+  return response.body!;
 }
 
 export async function post<T>(path: string, body?: unknown): Promise<T> {

@@ -1,4 +1,5 @@
 // Server-sent events over fetch: EventSource cannot send tokens.
+import { cutter } from '../state/lines';
 import { base, refusal, Refused, tokenHeaders } from './client';
 
 export interface Message {
@@ -70,15 +71,13 @@ async function* messages(path: string, cursor: string, stop: AbortSignal, opened
     opened();
     const reader = response.body!.getReader();
     const decoder = new TextDecoder();
-    let rest = '';
+    const cut = cutter('\n\n');
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       clearTimeout(timer);
       timer = setTimeout(() => silence.abort(), silenceMax);
-      const blocks = (rest + decoder.decode(value, { stream: true })).split('\n\n');
-      rest = blocks.pop() ?? '';
-      for (const block of blocks) {
+      for (const block of cut(decoder.decode(value, { stream: true }))) {
         const m = parse(block);
         if (m) yield m;
       }

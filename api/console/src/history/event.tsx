@@ -1,25 +1,27 @@
-// One event in full: what it is about, what it follows, and what was recorded.
+// One event in full: who caused it, what it follows, and what was recorded.
 import { useEffect, useState } from 'preact/hooks';
 import type { Event } from '../api/types.gen';
-import { by, followed, type Before } from '../state/follows';
-import { runBefore } from '../state/history';
+import { byWord, followed, type Before } from '../state/follows';
+import { nearby, readEvent } from '../state/history';
 import { say } from '../state/notices';
 import { runPath } from '../state/router';
 import { Button, Facts, Time } from '../ui/basics';
 import { Code } from '../ui/code';
 
-export function EventDetail({ event: e, before }: { event: Event; before?: Event[] }) {
-  const follows = useFollowed(e, before);
+export function EventDetail({ event: e }: { event: Event }) {
+  const { cause, same } = useOthers(e);
   const raw = JSON.stringify(e, null, 2);
   return (
     <div class="event-detail">
       <Facts
         of={[
-          ['Type', <code>{e.type}</code>], ['When', <><Time at={e.occurred_at} exact /> <span class="muted">{e.occurred_at}</span></>], ['By', by(e)],
+          ['Type', <code>{e.type}</code>], ['When', <><Time at={e.occurred_at} exact /> <span class="muted">{e.occurred_at}</span></>], ['By', byWord(e)],
+          ['Caused by', e.caused_by && <a href={`/history/${e.caused_by}`}>{cause?.type} {e.caused_by}</a>],
+          ['Follows', same && <><a href={eventPath(same.event)}>{same.event.type} {same.event.sequence}</a> <span class="muted">{same.same}</span></>],
           ['Run', e.run_id && e.task_id && <a href={runPath(e.task_id, e.run_id)}><code>{e.run_id}</code></a>],
           ['Task', e.task_id && <a href={`/history?task=${e.task_id}`} title="History of the task"><code>{e.task_id}</code></a>],
           ['Event', <><a href={eventPath(e)}>{e.sequence}</a> <code class="muted">{e.event_id}</code></>],
-          ['Follows', follows && <><a href={eventPath(follows.event)}>{follows.event.type} {follows.event.sequence}</a> {follows.same && <span class="muted">{follows.same}</span>}</>],
+          ['Hash', e.hash && <code>{e.hash}</code>], ['Trace', e.trace_id && <code>{e.trace_id}</code>],
         ]}
       />
       <Code text={raw} language="json" label="As the API gives it" lines={60} />
@@ -35,15 +37,22 @@ export function EventDetail({ event: e, before }: { event: Event; before?: Event
 
 export const eventPath = (e: Event) => `/history/${e.sequence}`;
 
-function useFollowed(e: Event, before: Event[] | undefined): Before | undefined {
-  const [earlier, setEarlier] = useState(before ?? []);
+interface Others {
+  cause?: Event | undefined;
+  same?: Before | undefined;
+}
+
+/** useOthers looks up what the event came of. Without it the rest can be read all the same. */
+function useOthers(e: Event): Others {
+  const [others, setOthers] = useState<Others>({});
   useEffect(() => {
     let here = true;
-    // Without it the rest can be read all the same.
-    if (!before) runBefore(e).then((events) => here && setEarlier(events), () => undefined);
+    const add = (found: Others) => here && setOthers((old) => ({ ...old, ...found }));
+    if (e.caused_by) readEvent(e.caused_by).then((cause) => add({ cause }), () => undefined);
+    if (e.run_id) nearby(e).then((earlier) => add({ same: followed(e, earlier) }), () => undefined);
     return () => void (here = false);
   }, [e.sequence]);
-  return followed(e, before ?? earlier);
+  return others;
 }
 
 async function copy(text: string): Promise<void> {

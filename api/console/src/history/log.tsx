@@ -1,24 +1,17 @@
 // Events, the newest first: of a run, of a task or of everything.
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { eventTypes } from '../api/events.gen';
 import type { Event } from '../api/types.gen';
+import { holds, scopeOf, type Filter } from '../state/filter';
 import { by, gist } from '../state/follows';
 import { openHistory, type History, type Scope } from '../state/history';
 import { Button, Empty, Loading, Problem, Time } from '../ui/basics';
-import { Pick } from '../ui/field';
+import { Field, Pick } from '../ui/field';
 import { many, short } from '../ui/format';
 import { Icon } from '../ui/icon';
 import { WindowList } from '../ui/window';
 import { EventDetail } from './event';
 import { Export } from './export';
-
-/** Filter is what is chosen from the events that were read. Times are those of fields: local, without a zone. */
-export interface Filter {
-  type: string;
-  by: string;
-  since: string;
-  until: string;
-  words: string;
-}
 
 interface Props {
   task: string;
@@ -28,23 +21,15 @@ interface Props {
 }
 
 export function EventLog({ task, run, filter: f, set }: Props) {
-  const scope: Scope = { task, run, type: f.type.endsWith('.') ? '' : f.type, since: utc(f.since), until: utc(f.until) };
+  const scope = scopeOf(f, task, run, eventTypes);
   const history = useHistory(scope);
   const events = history?.events.value;
-  const types = useSeen(events, (e) => e.type);
-  const people = useSeen(events, by);
-  const keep = useMemo(() => matcher(f), [f.type, f.by, f.words]);
+  const keep = useMemo(() => holds(f.words), [f.words]);
   const shown = useMemo(() => events?.filter(keep) ?? [], [events, keep]);
-  const groups = [...new Set(types.map((t) => t.slice(0, t.indexOf('.') + 1)))].filter(Boolean).sort();
-  const options: [string, string][] = [['', 'All types'], ...groups.map((g): [string, string] => [g, `${g}*`]), ...types.map((t): [string, string] => [t, t])];
-  if (f.type && !options.some(([v]) => v === f.type)) options.push([f.type, f.type]);
   return (
     <>
-      <div class="log-filters">
-        <Pick label="Type" name="type" value={f.type} set={(type) => set({ type })} options={options} />
-        <Pick label="By" name="by" value={f.by} set={(by) => set({ by })} options={[['', 'Anybody, anything'], ...people.map((p): [string, string] => [p, p])]} />
-        <Moment label="Since" value={f.since} set={(since) => set({ since })} />
-        <Moment label="Until" value={f.until} set={(until) => set({ until })} />
+      <Filters run={run} filter={f} set={set} events={events} />
+      <div class="log-tools">
         <label class="search">
           <Icon name="search" />
           <input type="search" data-search placeholder="Search in what is loaded" aria-label="Search events" value={f.words} onInput={(e) => set({ words: e.currentTarget.value })} />
@@ -57,6 +42,39 @@ export function EventLog({ task, run, filter: f, set }: Props) {
   );
 }
 
+const groups = [...new Set(eventTypes.map((t) => t.slice(0, t.indexOf('.') + 1)))].filter(Boolean);
+const typeOptions: [string, string][] = [['', 'All types'], ...groups.map((g): [string, string] => [g, `${g}*`]), ...eventTypes.map((t): [string, string] => [t, t])];
+const kinds = ['operator', 'client', 'worker', 'schedule', 'system'];
+
+function Filters({ run, filter: f, set, events }: { run: string; filter: Filter; set: Props['set']; events: Event[] | undefined }) {
+  const people = useSeen(events, by);
+  const tools = useSeen(events, (e) => (typeof e.data.tool_name === 'string' ? e.data.tool_name : ''));
+  // Clients have types of their own.
+  const types = f.type && !typeOptions.some(([v]) => v === f.type) ? [...typeOptions, [f.type, f.type] as [string, string]] : typeOptions;
+  const text = (name: keyof Filter) => ({ name, value: f[name], set: (value: string) => set({ [name]: value }), late: true, mono: true });
+  const rare = Boolean(f.tool || f.path || f.host || f.approval || f.run);
+  return (
+    <>
+      <div class="log-filters">
+        <Pick label="Type" name="type" value={f.type} set={(type) => set({ type })} options={types} />
+        <Field {...text('by')} label="By" suggest={[...kinds, ...people]} placeholder="Anybody" />
+        <Moment label="Since" value={f.since} set={(since) => set({ since })} />
+        <Moment label="Until" value={f.until} set={(until) => set({ until })} />
+      </div>
+      <details class="more-fields" open={rare}>
+        <summary>More filters</summary>
+        <div class="log-filters">
+          {!run && <Field {...text('run')} label="Run" placeholder="run_…" />}
+          <Field {...text('tool')} label="Tool" suggest={tools} placeholder="shell_exec" />
+          <Field {...text('path')} label="Path" placeholder="go.mod, or internal/" />
+          <Field {...text('host')} label="Host" placeholder="docs.rs" />
+          <Field {...text('approval')} label="Approval" placeholder="approval_…" />
+        </div>
+      </details>
+    </>
+  );
+}
+
 function List({ history: h, shown, run }: { history: History | undefined; shown: Event[]; run: string }) {
   const events = h?.events.value ?? [];
   const oldest = events[events.length - 1];
@@ -64,13 +82,15 @@ function List({ history: h, shown, run }: { history: History | undefined; shown:
   return (
     <>
       {h.failed.value && <Problem>{h.failed.value}</Problem>}
-      <p class="muted log-count" role="status">
-        {shown.length === events.length ? many(events.length, 'event') : `${many(shown.length, 'event')} of ${many(events.length, 'loaded one')} match`}
-        {h.more.value && oldest && <>, back to <Time at={oldest.occurred_at} /></>}
-      </p>
-      {shown.length === 0 && <Empty title={events.length ? 'No event matches' : 'There are no events'}>{h.more.value ? 'Older ones may.' : undefined}</Empty>}
+      {h.ready.value && (
+        <p class="muted log-count" role="status">
+          {shown.length === events.length ? many(events.length, 'event') : `${many(shown.length, 'event')} of ${many(events.length, 'loaded one')} match`}
+          {h.more.value && oldest && <>, back to <Time at={oldest.occurred_at} /></>}
+        </p>
+      )}
+      {h.ready.value && shown.length === 0 && <Empty title={events.length ? 'No event matches' : 'There are no events'}>{h.more.value ? 'Older ones may.' : undefined}</Empty>}
       <WindowList label="Events, newest first" items={shown} keyOf={(e) => String(e.sequence)} guess={37} row={(e) => <Row event={e} run={run} />} />
-      {h.more.value && <p class="more-row"><Button kind="quiet" act={h.older}>Load older events</Button></p>}
+      {h.ready.value && h.more.value && <p class="more-row"><Button kind="quiet" act={h.older}>Load older events</Button></p>}
     </>
   );
 }
@@ -103,12 +123,6 @@ function Moment({ label, value, set }: { label: string; value: string; set: (v: 
   );
 }
 
-/** utc is a local time of a field as the API has times; empty if it is none. */
-function utc(local: string): string {
-  const d = new Date(local);
-  return local && !Number.isNaN(d.getTime()) ? d.toISOString() : '';
-}
-
 function useHistory(scope: Scope): History | undefined {
   const [history, setHistory] = useState<History>();
   useEffect(() => {
@@ -124,15 +138,4 @@ function useSeen(events: Event[] | undefined, of: (e: Event) => string): string[
   const [seen] = useState(new Set<string>());
   for (const e of events ?? []) if (of(e)) seen.add(of(e));
   return [...seen].sort();
-}
-
-function matcher(f: Filter): (e: Event) => boolean {
-  const words = f.words.toLowerCase().split(/\s+/).filter(Boolean);
-  return (e) => {
-    if (f.type && e.type !== f.type && !(f.type.endsWith('.') && e.type.startsWith(f.type))) return false;
-    if (f.by && by(e) !== f.by) return false;
-    if (words.length === 0) return true;
-    const text = JSON.stringify(e).toLowerCase();
-    return words.every((w) => text.includes(w));
-  };
 }

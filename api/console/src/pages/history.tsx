@@ -2,7 +2,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import { inOneSentence } from '../api/client';
 import { EventDetail } from '../history/event';
-import { EventLog, type Filter } from '../history/log';
+import { EventLog } from '../history/log';
+import { filterOf, type Filter } from '../state/filter';
 import { readEvent } from '../state/history';
 import { navigate, path, query, runPath, taskPath } from '../state/router';
 import type { RunStore } from '../state/run';
@@ -12,8 +13,7 @@ import { useTitle } from '../ui/title';
 /** useFilter keeps a filter in the address. */
 function useFilter(): [Filter, (change: Partial<Filter>) => void] {
   const q = query.value;
-  const of = (name: string) => q.get(name) ?? '';
-  const filter: Filter = { type: of('type'), by: of('by'), since: of('since'), until: of('until'), words: of('words') };
+  const filter = filterOf(q);
   const set = (change: Partial<Filter>) => {
     const next = new URLSearchParams(q);
     for (const [name, value] of Object.entries(change)) {
@@ -57,12 +57,12 @@ export function EventPage({ sequence }: { sequence: number }) {
   if (failed) return <div class="page"><Problem>{failed}</Problem></div>;
   if (!found) return <div class="page"><Loading what="the event" /></div>;
   if (found === 'none') return <Empty title="There is no such event">It may be of a task that was deleted. <a href="/history">History</a></Empty>;
-  const e = found.event;
+  const e = found;
   return (
     <div class="page narrow">
       <nav class="crumbs" aria-label="Where you are"><a href="/history">History</a>{e.task_id && e.run_id && <> / <a href={runPath(e.task_id, e.run_id, 'history')}>Run</a></>}</nav>
       <h1>{e.type}</h1>
-      <EventDetail event={e} before={found.before} />
+      <EventDetail event={e} />
     </div>
   );
 }

@@ -1,9 +1,9 @@
-// What an event follows. The API does not name the cause, but events of one call, approval or operation share its id.
+// What events say of each other, and of who is behind them.
 import type { Event } from '../api/types.gen';
 
 export interface Before {
   event: Event;
-  /** same is what both are about, in words; empty if it is only the one before. */
+  /** same is what both are about, in words. */
   same: string;
 }
 
@@ -11,7 +11,7 @@ const shared: [string, string][] = [
   ['operation_id', 'operation'], ['approval_id', 'approval'], ['step_id', 'step'], ['tool_call_id', 'call'], ['model_call_index', 'model call'],
 ];
 
-/** followed returns the nearest earlier event that is about the same, or else the one before in the run. */
+/** followed returns the nearest earlier event that is about the same, if there is one. */
 export function followed(e: Event, earlier: Event[]): Before | undefined {
   for (const [id, name] of shared) {
     const value = e.data[id];
@@ -19,14 +19,20 @@ export function followed(e: Event, earlier: Event[]): Before | undefined {
     const event = earlier.findLast((b) => b.data[id] === value);
     if (event) return { event, same: `same ${name}` };
   }
-  const event = earlier[earlier.length - 1];
-  return event && { event, same: '' };
+  return undefined;
 }
 
-/** by is who did it, of the events that say so. */
+/** by is who caused an event, as the server's filter takes it. */
 export function by(e: Event): string {
-  const name = e.data.by ?? e.data.requested_by;
-  return typeof name === 'string' ? name : '';
+  return e.actor ? [e.actor.kind, e.actor.name].filter(Boolean).join(':') : '';
+}
+
+/** byWord is the same for people. */
+export function byWord(e: Event): string {
+  const a = e.actor;
+  if (!a) return '';
+  const proof = a.verified === undefined ? '' : a.verified ? ', proved by a token' : ', not proved by a token';
+  return `${a.kind}${a.name ? ` ${a.name}` : ''}${a.org ? ` of ${a.org}` : ''}${proof}`;
 }
 
 const telling = ['title', 'tool_name', 'decision', 'outcome', 'reason', 'message', 'error', 'text', 'note', 'path', 'command', 'name', 'model', 'kind', 'status', 'state'];

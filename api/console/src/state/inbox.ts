@@ -14,24 +14,24 @@ export const inbox = signal<Waiting[] | undefined>(undefined);
 export const inboxFailed = signal('');
 export const inboxCount = computed(() => inbox.value?.length ?? 0);
 
-const atOnce = 6;
-
 export async function loadInbox(): Promise<void> {
   try {
-    const tasks = await get<Task[]>('/tasks?status=awaiting_approval&limit=200');
-    const found: Waiting[] = [];
-    for (let i = 0; i < tasks.length; i += atOnce) {
-      const part = tasks.slice(i, i + atOnce);
-      const lists = await Promise.all(part.map((t) => get<Approval[]>(`/tasks/${t.id}/approvals`)));
-      lists.forEach((list, n) => found.push(...list.filter((a) => a.status === 'pending').map((approval) => ({ task: part[n]!, approval }))));
-    }
-    found.sort((a, b) => (a.approval.created_at ?? '').localeCompare(b.approval.created_at ?? ''));
+    const [approvals, tasks] = await Promise.all([get<Approval[]>('/approvals?status=pending&limit=500'), get<Task[]>('/tasks?status=awaiting_approval&limit=0')]);
+    const found = inOrder(approvals, tasks);
     tellNew(found);
     inbox.value = found;
     inboxFailed.value = '';
   } catch (e) {
     inboxFailed.value = inOneSentence(e);
   }
+}
+
+/** inOrder puts approvals to their tasks, the oldest first. One without its task was asked for while the other list was on its way. */
+export function inOrder(approvals: Approval[], tasks: Task[]): Waiting[] {
+  const byId = new Map(tasks.map((t) => [t.id, t]));
+  return approvals
+    .flatMap((approval) => (byId.has(approval.task_id) ? [{ task: byId.get(approval.task_id)!, approval }] : []))
+    .sort((a, b) => (a.approval.created_at ?? '').localeCompare(b.approval.created_at ?? ''));
 }
 
 function tellNew(found: Waiting[]): void {

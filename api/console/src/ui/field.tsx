@@ -16,9 +16,12 @@ interface FieldProps extends Common {
   numeric?: boolean;
   autofocus?: boolean;
   suggest?: string[];
+  placeholder?: string;
+  /** late is whether only what was written to its end counts, and not each letter. */
+  late?: boolean;
 }
 
-export function Field({ label, name, value, set, error, hint, lines, mono, numeric, autofocus, suggest }: FieldProps) {
+export function Field({ label, name, value, set, error, hint, lines, mono, numeric, autofocus, suggest, placeholder, late }: FieldProps) {
   const id = useId();
   const input = useRef<HTMLInputElement & HTMLTextAreaElement>(null);
   useEffect(() => {
@@ -26,7 +29,7 @@ export function Field({ label, name, value, set, error, hint, lines, mono, numer
   }, []);
   const shared = {
     ref: input, id, name, value, class: mono ? 'mono' : '', 'aria-invalid': Boolean(error), 'aria-describedby': `${id}-about`,
-    spellcheck: !mono && !numeric, onInput: (e: { currentTarget: { value: string } }) => set(e.currentTarget.value),
+    spellcheck: !mono && !numeric, placeholder, [late ? 'onChange' : 'onInput']: (e: { currentTarget: { value: string } }) => set(e.currentTarget.value),
   };
   return (
     <div class="field">

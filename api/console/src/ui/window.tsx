@@ -2,6 +2,7 @@
 // they are shown.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks';
+import { topsOf, visible } from './extent';
 
 interface Props<T> {
   items: T[];
@@ -16,7 +17,6 @@ interface Props<T> {
 
 // Short lists are shown whole, so that the browser's own search finds everything.
 const wholeMax = 150;
-const margin = 900;
 const endMargin = 120;
 
 export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props<T>) {
@@ -26,11 +26,7 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   const [, scrolled] = useReducer((n: number) => n + 1, 0);
   const whole = items.length <= wholeMax;
 
-  const tops = useMemo(() => {
-    const out = new Float64Array(items.length + 1);
-    for (let i = 0; i < items.length; i++) out[i + 1] = out[i]! + (heights.current.get(keyOf(items[i]!)) ?? guess);
-    return out;
-  }, [items, measured, guess]);
+  const tops = useMemo(() => topsOf(items.map((item) => heights.current.get(keyOf(item)) ?? guess)), [items, measured, guess]);
 
   useEffect(() => {
     let frame = 0;
@@ -64,7 +60,8 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
     if (changed) remeasured(undefined as never);
   });
 
-  const [from, to] = whole ? [0, items.length] : visible(tops, box.current);
+  const above = box.current ? -box.current.getBoundingClientRect().top : 0;
+  const [from, to] = whole ? [0, items.length] : visible(tops, above, window.innerHeight);
   return (
     <ol class="window" ref={box} aria-label={label}>
       {!whole && <li class="spacer" aria-hidden="true" style={{ height: `${tops[from]}px` }} />}
@@ -87,22 +84,4 @@ export const followsEnd = () => endSeen;
 function nearEnd(): boolean {
   const d = document.documentElement;
   return d.scrollHeight - window.scrollY - window.innerHeight < endMargin;
-}
-
-/** visible returns the rows between the edges of the window, and some more on both sides. */
-function visible(tops: Float64Array, box: HTMLElement | null): [number, number] {
-  const above = box ? -box.getBoundingClientRect().top : 0;
-  const from = Math.max(0, rowAt(tops, above - margin));
-  return [from, Math.min(tops.length - 1, rowAt(tops, above + window.innerHeight + margin) + 1)];
-}
-
-function rowAt(tops: Float64Array, y: number): number {
-  let low = 0;
-  let high = tops.length - 1;
-  while (low < high) {
-    const mid = (low + high + 1) >> 1;
-    if (tops[mid]! <= y) low = mid;
-    else high = mid - 1;
-  }
-  return Math.min(low, Math.max(0, tops.length - 2));
 }

@@ -27,13 +27,21 @@ func TestHistory(t *testing.T) {
 	p.press("6")
 	rows := `[...document.querySelectorAll('.event-type')].map((e) => e.innerText)`
 	p.until(rows + `.includes('run.finished') && ` + rows + `.includes('run.created')`)
-	pick(p, "by", "operator")
-	p.until(rows + `.join() === 'approval.resolved'`)
+	typed(p, "by", "client")
+	p.until(rows + `.includes('approval.resolved') && !` + rows + `.includes('model.call.completed')`)
 	p.click("approval.resolved")
 	p.until(`[...document.querySelectorAll('.event-detail dd')].some((e) => e.innerText.includes('approval.requested') && e.innerText.includes('same approval'))`)
+	p.until(`[...document.querySelectorAll('.event-detail div')].some((e) => e.querySelector('dt')?.innerText === 'Caused by' && e.querySelector('a[href^="/history/"]')?.innerText.match(/^[a-z._]+ [0-9]+$/))`)
+	p.until(`[...document.querySelectorAll('.event-detail code')].some((e) => e.innerText.match(/^[0-9a-f]{64}$/))`)
 	p.sees(`"decision": "approved"`)
 	p.click("approval.requested")
 	p.until(`location.pathname.startsWith('/history/') && document.querySelector('h1')?.innerText === 'approval.requested'`)
+	p.visit(run + "/history?type=tool.dispatch.settled")
+	p.until(rows + `.length === 5`)
+	p.visit(run + "/history?type=approval.")
+	p.until(rows + `.join() === 'approval.resolved,approval.requested'`)
+	p.visit("/history?path=greet.go&run=" + run[strings.LastIndex(run, "/")+1:])
+	p.until(rows + `.includes('tool.dispatch.intended') && !` + rows + `.includes('tool.shell.command')`)
 	p.visit(run + "/history?type=tool.dispatch.settled")
 	p.until(rows + `.length === 5`)
 	p.press("/")
@@ -44,7 +52,7 @@ func TestHistory(t *testing.T) {
 	p.visit("/history")
 	p.until(rows + `.length > 20`)
 	s.run(t, map[string]any{"execution_kind": "shell", "shell_command": "true", "working_directory": project(t)})
-	p.until(`document.querySelector('.window .event-type').innerText === 'run.awaiting_approval'`) // comes by itself
+	p.until(rows + `.slice(0, 8).includes('run.awaiting_approval')`) // comes by itself
 }
 
 // What is exported are the bytes that the API gives, one event a line.
@@ -70,7 +78,7 @@ func TestExport(t *testing.T) {
 			text = string(b)
 		}
 	}
-	events := s.send(t, "GET", "/events?limit=500", nil)["list"].([]any)
+	events := s.send(t, "GET", "/audit/events?limit=500", nil)["list"].([]any)
 	if lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n"); len(lines) != len(events) {
 		t.Errorf("%d lines for %d events", len(lines), len(events))
 	}
@@ -81,10 +89,10 @@ func TestExport(t *testing.T) {
 
 func contextOf(p *page) cdp.BrowserContextID { return chromedp.FromContext(p.ctx).BrowserContextID }
 
-// pick chooses an option of a field.
-func pick(p *page, name, option string) {
+// typed puts a text into a field, and leaves the field.
+func typed(p *page, name, text string) {
 	p.t.Helper()
-	field := `document.querySelector('select[name=` + name + `]')`
-	p.until(`[...(` + field + `?.options ?? [])].some((o) => o.value === ` + quote(option) + `)`)
-	value[chromedp.Void](p, `(() => { const e = `+field+`; e.value = `+quote(option)+`; e.dispatchEvent(new Event('change', { bubbles: true })); })()`)
+	field := `document.querySelector('input[name=` + name + `]')`
+	p.until(field)
+	value[chromedp.Void](p, `(() => { const e = `+field+`; e.value = `+quote(text)+`; e.dispatchEvent(new Event('change', { bubbles: true })); })()`)
 }

@@ -53,7 +53,7 @@ func TestNarrowScreen(t *testing.T) {
 	answer(t, s, path)
 	p.visit(path + "/changes")
 	p.sees("proposed")
-	for _, page := range []string{path + "/changes", path + "/take", path + "/restore", path + "/history", "/history", "/history/1", "/system", "/system/providers", "/system/policies", "/system/permissions"} {
+	for _, page := range []string{path + "/changes", path + "/take", path + "/restore", path + "/history", "/history", "/history/1", "/system", "/system/usage", "/system/providers", "/system/policies", "/system/permissions"} {
 		p.visit(page)
 		p.until(`!document.querySelector('.loading')`)
 		if width := value[int](p, `document.documentElement.scrollWidth`); width > 360 {
@@ -136,7 +136,7 @@ func TestAccessibility(t *testing.T) {
 	p.sees("Approve 3 calls")
 	answer(t, s, done)
 	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
-	for _, page := range []string{"/tasks", "/tasks/new", "/approvals", waiting, done, done + "/conversation", done + "/changes", done + "/take", done + "/restore", done + "/history", "/history", "/system", "/system/providers", "/system/policies", "/system/permissions"} {
+	for _, page := range []string{"/tasks", "/tasks/new", "/approvals", waiting, done, done + "/conversation", done + "/changes", done + "/take", done + "/restore", done + "/history", "/history", "/system", "/system/usage", "/system/providers", "/system/policies", "/system/permissions"} {
 		p.visit(page)
 		p.until(`!document.querySelector('.loading')`)
 		switch page {
