@@ -44,7 +44,7 @@ func create(path, content string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // a second name of the key, or an unfinished one
+	defer os.Remove(f.Name()) // a second name of the key, or an unfinished one
 	_, err = f.WriteString(content)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err

@@ -45,7 +45,6 @@ type scene struct {
 	early  []byte // checkpoints
 	kept   []byte
 	blob   string // digest
-	read   func(prefix string) (*stored.Log, error)
 }
 
 // What the scene is made of, by position:
