@@ -152,7 +152,7 @@ func openPublisher(t forward.Target) (message.Publisher, error) {
 	if t.Kind == forward.KindKafka {
 		return kafka.Open(t)
 	}
-	return jetstream.Open(t)
+	return jetstream.Open(t), nil
 }
 
 func newHook(c config, log webhook.Log, baseURL string, logger *slog.Logger) *webhook.Hook {

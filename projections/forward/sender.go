@@ -176,6 +176,9 @@ func (s *Sender) follow(ctx context.Context) error {
 // checkpoint is where the relay goes on.
 func (s *Sender) checkpoint(ctx context.Context, _ string) (int64, error) {
 	at, _, err := s.cursor.load(ctx)
+	if err != nil {
+		s.failed(ctx, err)
+	}
 	return at, err
 }
 

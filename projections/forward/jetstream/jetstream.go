@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ThreeDotsLabs/watermill/message"
@@ -20,7 +21,7 @@ import (
 )
 
 const (
-	connectMax    = 5 * time.Second
+	connectMax    = 3 * time.Second // one attempt
 	ackMax        = 5 * time.Second // how long the stream may take to accept one message
 	reconnectWait = time.Second
 	windowSize    = 2 * time.Minute // in which a stream that we make drops what it has got already
@@ -28,19 +29,57 @@ const (
 
 // Publisher publishes one message after the other, each when the stream has accepted the
 // one before: with several under way, one that got lost would come after those behind it.
+// It is used by one goroutine at a time.
 type Publisher struct {
-	target forward.Target
-	conn   *nats.Conn
-	js     jetstream.JetStream
+	target     forward.Target
+	connecting sync.WaitGroup
+	connected  chan struct{} // closed when conn and js, or err, are there; nil before the first attempt
+	conn       *nats.Conn
+	js         jetstream.JetStream
+	err        error
 }
 
 var _ message.Publisher = (*Publisher)(nil)
 
-// Open returns a publisher for a target. It connects in the background, and again whenever
-// the connection is lost: a broker that is away is no error here. It returns an error if a
-// file that the target names cannot be read.
-func Open(t forward.Target) (*Publisher, error) {
-	options := []nats.Option{
+// Open returns a publisher for a target. It connects when something is published, in the
+// background, and again whenever the connection is lost: a broker that is away is no
+// reason to wait.
+func Open(t forward.Target) *Publisher { return &Publisher{target: t} }
+
+// ready returns once there is a connection, be it one that is still to be made, or ctx
+// ends.
+func (p *Publisher) ready(ctx context.Context) error {
+	if p.connected == nil {
+		connected := make(chan struct{})
+		p.connected, p.err = connected, nil
+		p.connecting.Go(func() {
+			defer close(connected)
+			p.connect()
+		})
+	}
+	select {
+	case <-p.connected:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if p.err != nil {
+		p.connected = nil // a file that could not be read may be there next time
+	}
+	return p.err
+}
+
+// connect makes a connection that goes on trying by itself.
+func (p *Publisher) connect() {
+	if p.conn, p.err = nats.Connect("nats://"+strings.Join(p.target.Hosts, ",nats://"), options(p.target)...); p.err != nil {
+		return
+	}
+	if p.js, p.err = jetstream.New(p.conn); p.err != nil {
+		p.conn.Close()
+	}
+}
+
+func options(t forward.Target) []nats.Option {
+	out := []nats.Option{
 		nats.Name("hecate"), nats.Timeout(connectMax),
 		nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait),
 		nats.IgnoreAuthErrorAbort(), // a password may be put right while we try
@@ -49,28 +88,19 @@ func Open(t forward.Target) (*Publisher, error) {
 	}
 	switch {
 	case t.Password != "":
-		options = append(options, nats.UserInfo(t.User, t.Password))
+		out = append(out, nats.UserInfo(t.User, t.Password))
 	case t.User != "":
-		options = append(options, nats.Token(t.User))
+		out = append(out, nats.Token(t.User))
 	case t.Creds != "":
-		options = append(options, nats.UserCredentials(t.Creds))
+		out = append(out, nats.UserCredentials(t.Creds))
 	}
 	if t.CA != "" {
-		options = append(options, nats.RootCAs(t.CA))
+		out = append(out, nats.RootCAs(t.CA))
 	}
 	if t.TLS {
-		options = append(options, nats.Secure())
+		out = append(out, nats.Secure())
 	}
-	conn, err := nats.Connect("nats://"+strings.Join(t.Hosts, ",nats://"), options...)
-	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", t, t.Clean(err))
-	}
-	js, err := jetstream.New(conn)
-	if err != nil {
-		conn.Close()
-		return nil, fmt.Errorf("connect to %s: %w", t, t.Clean(err))
-	}
-	return &Publisher{target: t, conn: conn, js: js}, nil
+	return out
 }
 
 // Publish sends the messages in order and returns when the stream has them all. If there
@@ -92,6 +122,9 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 }
 
 func (p *Publisher) publish(topic string, m *message.Message) error {
+	if err := p.ready(m.Context()); err != nil {
+		return err
+	}
 	if !p.conn.IsConnected() {
 		return nats.ErrDisconnected
 	}
@@ -145,8 +178,12 @@ func (p *Publisher) ensureStream(ctx context.Context, topic string) error {
 	return nil
 }
 
-// Close ends the connection.
+// Close ends the connection. It may wait for an attempt to connect, for as long as that may
+// take.
 func (p *Publisher) Close() error {
-	p.conn.Close()
+	p.connecting.Wait()
+	if p.conn != nil {
+		p.conn.Close()
+	}
 	return nil
 }

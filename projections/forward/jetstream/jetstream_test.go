@@ -94,10 +94,7 @@ func target(t testing.TB, s *server.Server) forward.Target {
 // send runs a sender until stop is called.
 func send(t testing.TB, log forward.Log, db *readdb.DB, to forward.Target) (s *forward.Sender, stop func()) {
 	t.Helper()
-	publisher, err := jetstream.Open(to)
-	if err != nil {
-		t.Fatal(err)
-	}
+	publisher := jetstream.Open(to)
 	id, err := log.LogID(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -328,10 +325,7 @@ func TestStreamOfTheOperator(t *testing.T) {
 
 func BenchmarkPublish(b *testing.B) {
 	s, _ := serve(b, b.TempDir(), 0)
-	publisher, err := jetstream.Open(target(b, s))
-	if err != nil {
-		b.Fatal(err)
-	}
+	publisher := jetstream.Open(target(b, s))
 	defer publisher.Close()
 	payload := []byte(strings.Repeat("x", 600))
 	next := 0
