@@ -76,7 +76,7 @@ func (o *observed) open(ctx context.Context, s otlp.Settings, log *slog.Logger) 
 		return nil
 	}
 	if o.listener, err = listen(s.Address); err != nil {
-		return fmt.Errorf("listen for readers of metrics: %w", err)
+		return fmt.Errorf("HECATE_METRICS_ADDRESS: %v", err) //nolint:errorlint // an address that is taken is not that of the API
 	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", o.providers.Page)
