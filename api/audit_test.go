@@ -285,3 +285,46 @@ func TestApprovalsOfAllTasks(t *testing.T) {
 	refused(t, a.Do(t, "GET", base+"/approvals?status=open", nil), http.StatusBadRequest, "invalid_request", "status")
 	refused(t, a.Do(t, "GET", base+"/approvals?limit=-1", nil), http.StatusBadRequest, "invalid_request", "limit")
 }
+
+// A run is shown as it was when it asked, whatever came of it.
+func TestARunAsItWas(t *testing.T) {
+	a := askOn(t, apitest.Options{})
+	asked := auditAll(t, a.Server, url.Values{"event_type": {"approval.requested"}})[0]
+	a.answer(t, object{"decision": "reject"})
+	s := a.Do(t, "DELETE", base+"/tasks/"+a.task, nil)
+	if s.Status != http.StatusNoContent && s.Status != http.StatusOK {
+		t.Fatalf("%d %s", s.Status, s.Body)
+	}
+	deleted := auditAll(t, a.Server, url.Values{"event_type": {"task.deleted"}})[0]
+	var r struct {
+		Sequence  int64 `json:"as_of_sequence"`
+		Run       apitest.Item
+		Approvals []apitest.Item
+	}
+	path := base + "/audit/runs/" + a.run + "?as_of="
+	if object := a.Do(t, "GET", path+fmt.Sprint(deleted.Sequence-1), nil).Data(t, &r); object != "audit_run" || r.Run.Status != "cancelled" || r.Approvals[0].Status != "rejected" {
+		t.Errorf("before its deletion: %+v", r)
+	}
+	a.Do(t, "GET", path+fmt.Sprint(asked.Sequence), nil).Data(t, &r)
+	if r.Sequence != asked.Sequence || r.Run.ID != a.run || r.Run.TaskID != a.task || len(r.Approvals) != 1 || r.Approvals[0].Status != "pending" {
+		t.Errorf("when it asked: %+v", r)
+	}
+	a.Do(t, "GET", path+url.QueryEscape(asked.OccurredAt), nil).Data(t, &r)
+	if r.Approvals[0].Status != "pending" {
+		t.Errorf("by time: %+v", r)
+	}
+	var task struct {
+		Task apitest.Item
+		Runs []apitest.Item
+	}
+	taskPath := base + "/audit/tasks/" + a.task + "?as_of="
+	if object := a.Do(t, "GET", taskPath+"1", nil).Data(t, &task); object != "audit_task" || task.Task.Status != "not_started" || len(task.Runs) != 0 {
+		t.Errorf("at its creation: %+v", task)
+	}
+	for _, gone := range []string{path, path + fmt.Sprint(deleted.Sequence), path + "1", taskPath, base + "/audit/tasks/nobody", base + "/audit/runs/nobody"} {
+		refused(t, a.Do(t, "GET", gone, nil), http.StatusNotFound, "not_found", "not found")
+	}
+	for _, odd := range []string{"0", "-1", "now", "2026-02-30T00:00:00Z"} {
+		refused(t, a.Do(t, "GET", path+odd, nil), http.StatusBadRequest, "invalid_request", "as_of")
+	}
+}

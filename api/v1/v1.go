@@ -86,6 +86,7 @@ type API struct {
 	huma   huma.API
 	ends   *ends
 	traces *traces.Reader
+	pasts  chan struct{} // one for each history that is being folded
 }
 
 // Register declares all operations on h.
@@ -93,7 +94,7 @@ func Register(h huma.API, c Config) {
 	if c.Providers == nil {
 		c.Providers = noProviders{}
 	}
-	a := &API{Config: c, huma: h, ends: &ends{log: c.Commands.Store, clock: c.Clock, runs: map[string]time.Time{}}, traces: traces.NewReader(c.Commands.Store, c.Host.Backend)}
+	a := &API{Config: c, huma: h, pasts: make(chan struct{}, pastsMax), ends: &ends{log: c.Commands.Store, clock: c.Clock, runs: map[string]time.Time{}}, traces: traces.NewReader(c.Commands.Store, c.Host.Backend)}
 	a.registerTasks()
 	a.registerRuns()
 	a.registerRunsAgain()
@@ -107,6 +108,7 @@ func Register(h huma.API, c Config) {
 	a.registerEvents()
 	a.registerAudit()
 	a.registerCauses()
+	a.registerPast()
 	a.registerPresets()
 	a.registerPermissions()
 	a.registerUsage()

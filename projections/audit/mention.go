@@ -88,7 +88,7 @@ func types(payloads ...event.Payload) map[string]bool {
 func mentionsOf(r *eventstore.Record) mentions {
 	var m mentions
 	if !silent[r.Type] {
-		_ = json.Unmarshal(r.Data, &m) //nolint:errcheck // see above
+		_ = json.Unmarshal(r.Data, &m)
 	}
 	return m
 }

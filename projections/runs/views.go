@@ -26,15 +26,22 @@ type Partial func(ctx context.Context, runID string) (text string, ok bool)
 // Views answers queries about tasks and runs. Each answer is of one moment of the
 // log. What does not exist is a not-found fault.
 type Views struct {
-	runner  *runner.Runner
+	runner  viewer
 	blobs   Blobs
 	partial Partial
 }
 
+// viewer is what shows one state of the model's tables.
+type viewer interface {
+	View(ctx context.Context, model string, f func(*readdb.Tx) error) error
+}
+
+func noPartial(context.Context, string) (string, bool) { return "", false }
+
 // NewViews returns the queries over what the runner keeps. partial may be nil.
 func NewViews(r *runner.Runner, blobs Blobs, partial Partial) *Views {
 	if partial == nil {
-		partial = func(context.Context, string) (string, bool) { return "", false }
+		partial = noPartial
 	}
 	return &Views{runner: r, blobs: blobs, partial: partial}
 }
