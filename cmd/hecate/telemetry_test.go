@@ -21,6 +21,7 @@ import (
 	"hecate/cmd/hecate/internal/client"
 	"hecate/domain/trace"
 	"hecate/eventstore"
+	"hecate/eventstore/postgres/pgtest"
 	"hecate/projections"
 	"hecate/runtime/model/scripted"
 )
@@ -199,7 +200,7 @@ func TestATraceReachesACollector(t *testing.T) {
 	if err := json.Unmarshal(get(t, o.BaseURL()+"/hecate/v1/traces?request_id=req-of-the-test"), &told); err != nil {
 		t.Fatal(err)
 	}
-	metricsPage := waitForMetric(t, "http://"+page+"/metrics", `hecate_orchestrator_runs_total{`)
+	metricsPage := pageWith(t, "http://"+page+"/metrics", `hecate_orchestrator_runs_total{`)
 	o.end(t)
 
 	if got := header.Get("X-Trace-Id"); got != callerTrace {
@@ -379,8 +380,8 @@ func checkLogs(t *testing.T, c *collector, o *observedNode) {
 	}
 }
 
-// waitForMetric reads the page until it has something: it follows the log.
-func waitForMetric(t *testing.T, url, what string) []byte {
+// pageWith reads the page until it has something: it follows the log.
+func pageWith(t *testing.T, url, what string) []byte {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
@@ -492,4 +493,36 @@ func TestMetricsAddress(t *testing.T) {
 			t.Errorf("%s, as is meant: %v", address, err)
 		}
 	}
+}
+
+// Of two nodes over one log one tells of a run, whichever of them executes it.
+func TestTwoNodesTellOnce(t *testing.T) {
+	c := startCollector(t)
+	settings := []string{"HECATE_BACKEND=postgres", "HECATE_POSTGRES_URL=" + pgtest.URL(t), "HECATE_OTEL_ENDPOINT=" + c.URL, "HECATE_OTEL_TRACES_ENABLED=1", "HECATE_OTEL_METRICS_ENABLED=1"}
+	one, two := startObserved(t, settings...), startObserved(t, settings...)
+	pageWith(t, one.BaseURL()+"/hecate/v1/system/stats", `"node":"`+two.config.nodeID(t)+`"`)
+	pageWith(t, one.BaseURL()+"/hecate/v1/system/stats", `"node":"`+one.config.nodeID(t)+`"`)
+	one.work(t, "01")
+	one.end(t)
+	two.end(t)
+	seen := map[string]bool{}
+	for _, s := range c.spans {
+		if seen[id(s.SpanId)] {
+			t.Errorf("%s came twice", s.Name)
+		}
+		seen[id(s.SpanId)] = true
+	}
+	if n := len(c.byName()["orchestrator.run"]); n != 1 {
+		t.Errorf("%d spans of the run", n)
+	}
+}
+
+// nodeID is what the node over this configuration is called.
+func (c *config) nodeID(t *testing.T) string {
+	t.Helper()
+	id, err := hostID(c.DataDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
