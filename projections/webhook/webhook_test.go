@@ -172,7 +172,8 @@ func asking(s *sending) {
 			ApprovalID: "approval_1", Kind: run.ApprovalBundle, PolicyReason: planted, Summary: []string{planted}, RememberIn: planted, Place: &run.Place{Path: planted},
 			Calls: []run.ApprovalCall{
 				{ToolCallID: planted, ToolName: "shell_exec", Ruling: run.Ruling{Decision: "ask", Rule: planted}, Reason: planted, Notes: []string{planted}, Locks: []string{planted}, Program: planted},
-				{ToolName: "shell_exec", Ruling: run.Ruling{Decision: "ask"}}, {ToolName: "read_file", Ruling: run.Ruling{Decision: "allow"}},
+				{ToolName: "shell_exec", Ruling: run.Ruling{Decision: "ask"}},
+				{ToolName: "read_file", Ruling: run.Ruling{Decision: "allow"}},
 				{ToolName: "Bearer " + planted, Ruling: run.Ruling{Decision: "ask"}},
 			},
 		})
