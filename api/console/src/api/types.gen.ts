@@ -611,6 +611,42 @@ export interface OsIsolation {
   path?: string;
 }
 
+export interface PastRun {
+  /** Its approvals, newest first. */
+  approvals: Approval[];
+  /** The newest event of its task that counts. */
+  as_of_sequence: number;
+  /** The run. */
+  run: Run;
+  /** Its steps, by index. */
+  steps: Step[];
+}
+
+export interface PastRunAnswer {
+  /** The answer itself. */
+  data: PastRun;
+  /** Names the kind of the answer. */
+  object: string;
+}
+
+export interface PastTask {
+  /** Its approvals, newest first. */
+  approvals: Approval[];
+  /** The newest event of the task that counts. */
+  as_of_sequence: number;
+  /** Its runs, newest first. */
+  runs: Run[];
+  /** The task. */
+  task: Task;
+}
+
+export interface PastTaskAnswer {
+  /** The answer itself. */
+  data: PastTask;
+  /** Names the kind of the answer. */
+  object: string;
+}
+
 export interface Patch {
   /** The artifact that the patch is. */
   artifact: Artifact;
