@@ -37,6 +37,7 @@ type span struct {
 // fold keeps names that it has met. They never change, so there is nothing to keep up.
 type fold struct {
 	codes  map[name]code
+	whole  bool            // codes has all that there are: a build from nothing asks the database for none
 	owners map[int64]int64 // tasks of runs, by their codes
 
 	workspaces map[string]string // by run; "" where it has none
@@ -203,12 +204,15 @@ func (f *fold) code(ctx context.Context, tx *readdb.Tx, n name, owner int64) (co
 		if _, err := tx.One(ctx, `SELECT coalesce(max(code), 0) FROM hecate_view_audit_names_@`, nil, &f.last); err != nil {
 			return code{}, err
 		}
+		f.whole = f.last == 0
 	}
 	var c code
-	key := []byte(n.value)
-	found, err := tx.One(ctx, `SELECT code, owner FROM hecate_view_audit_names_@ WHERE kind = $1 AND value = $2`, []any{n.kind, key}, &c.code, &c.owner)
-	if err != nil {
-		return code{}, err
+	key, found := []byte(n.value), false
+	if !f.whole {
+		var err error
+		if found, err = tx.One(ctx, `SELECT code, owner FROM hecate_view_audit_names_@ WHERE kind = $1 AND value = $2`, []any{n.kind, key}, &c.code, &c.owner); err != nil {
+			return code{}, err
+		}
 	}
 	if !found {
 		f.last++
@@ -280,6 +284,7 @@ func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
 		}
 	}
 	if len(f.codes) > namesMax {
+		f.whole = false
 		clear(f.codes)
 		clear(f.owners)
 		clear(f.workspaces)
