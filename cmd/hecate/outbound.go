@@ -131,7 +131,7 @@ func openOutbound(ctx context.Context, c config, s *stores, baseURL string, log 
 		publisher, err := openPublisher(t)
 		if err != nil {
 			o.close()
-			return nil, err
+			return nil, fmt.Errorf("send events to %s: %w", t, err)
 		}
 		o.closers = append(o.closers, publisher)
 		if err := add(t.Name(), t.FromNow, forward.NewEvents(presented{feed.NewReader(s.log)}, publisher, t.Topic, logID)); err != nil {

@@ -143,13 +143,13 @@ func (p *Publisher) publish(topic string, m *message.Message) error {
 func (p *Publisher) explain(err error) error {
 	switch {
 	case errors.Is(err, nats.ErrMaxPayload), hasCode(err, codeTooLarge):
-		return fmt.Errorf("publish to %s: %w", p.target, forward.ErrTooLarge)
+		return fmt.Errorf("publish to JetStream: %w", forward.ErrTooLarge)
 	case errors.Is(err, nats.ErrDisconnected) && p.conn.LastError() != nil:
-		return fmt.Errorf("%s is not connected: %w", p.target, p.target.Clean(p.conn.LastError()))
+		return fmt.Errorf("connect to NATS: %w", p.target.Clean(p.conn.LastError()))
 	case errors.Is(err, nats.ErrDisconnected):
-		return fmt.Errorf("%s is not connected: no server answers", p.target)
+		return errors.New("connect to NATS: no server answers")
 	}
-	return fmt.Errorf("publish to %s: %w", p.target, p.target.Clean(err))
+	return fmt.Errorf("publish to JetStream: %w", p.target.Clean(err))
 }
 
 // codeTooLarge is the server's word for a message that its stream does not take.

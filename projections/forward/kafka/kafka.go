@@ -61,14 +61,14 @@ func Open(t forward.Target) (*Publisher, error) {
 		if t.CA != "" {
 			var err error
 			if config.RootCAs, err = pool(t.CA); err != nil {
-				return nil, fmt.Errorf("connect to %s: %w", t, err)
+				return nil, fmt.Errorf("connect to Kafka: %w", err)
 			}
 		}
 		options = append(options, kgo.DialTLSConfig(config))
 	}
 	client, err := kgo.NewClient(options...)
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s: %w", t, t.Clean(err))
+		return nil, fmt.Errorf("connect to Kafka: %w", t.Clean(err))
 	}
 	return &Publisher{target: t, client: client}, nil
 }
@@ -105,9 +105,9 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 		}
 		switch {
 		case errors.Is(err, kerr.MessageTooLarge):
-			return fmt.Errorf("publish to %s: %w", p.target, forward.ErrTooLarge)
+			return fmt.Errorf("publish to Kafka: %w", forward.ErrTooLarge)
 		case err != nil:
-			return fmt.Errorf("publish to %s: %w", p.target, p.target.Clean(err))
+			return fmt.Errorf("publish to Kafka: %w", p.target.Clean(err))
 		}
 		messages = messages[len(records):]
 	}
