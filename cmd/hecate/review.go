@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,9 +140,12 @@ func (r review) show(l client.Landed) {
 	}
 }
 
-// outcomeMark is a word of one width for what becomes of a file.
+// plans are outcomes before anything is done.
+var plans = map[string]string{"written": "write", "merged": "merge", "deleted": "delete"}
+
+// outcomeMark is a word of one width for what will become of a file.
 func outcomeMark(st terminal.Style, outcome string) string {
-	word := fmt.Sprintf("%-10s", outcome)
+	word := fmt.Sprintf("%-10s", cmp.Or(plans[outcome], outcome))
 	switch outcome {
 	case "conflicted", "withheld":
 		return st.Yellow(word)

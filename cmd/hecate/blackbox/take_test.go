@@ -51,7 +51,7 @@ func TestTakeAndRestore(t *testing.T) {
 	r.ask(t, "POST", r.path()+"/take", args{"digest": "another"}).refused(t, 409, "preview_outdated")
 
 	out := s.hecate(t, "take", r.id, "--yes")
-	for _, line := range []string{"merged     poem.txt", "deleted    gone.txt", "written    new.txt", "withheld   .github/workflows/x.yml  (ci)", "--sensitive", "3 files written in " + dir} {
+	for _, line := range []string{"merge      poem.txt", "delete     gone.txt", "write      new.txt", "withheld   .github/workflows/x.yml  (ci)", "--sensitive", "3 files written in " + dir} {
 		if !strings.Contains(out, line) {
 			t.Errorf("%q is not in\n%s", line, out)
 		}
