@@ -12,7 +12,7 @@ import { TaskFacts } from '../run/task-facts';
 import { RunHistory } from './history';
 import { navigate, runPath } from '../state/router';
 import { openRun, type RunStore } from '../state/run';
-import { Facts, Loading, Problem, Status, Time } from '../ui/basics';
+import { Facts, Loading, Missing, Problem, Status, Time } from '../ui/basics';
 import { nameOf } from '../ui/format';
 import { useKeys } from '../ui/keys';
 import { Tabs } from '../ui/tabs';
@@ -32,7 +32,8 @@ export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string;
   const run = store?.run.value;
   const task = store?.task.value;
   useTitle(task ? nameOf(task) : '');
-  if (!store || !run) return <div class="page">{store?.failed.value ? <Problem>{store.failed.value}</Problem> : <Loading what="the run" />}</div>;
+  // Whole or not at all: a head that grows would move what one is about to click.
+  if (!store || !run || !task) return <div class="page">{store?.failed.value ? <Missing>{store.failed.value}</Missing> : <Loading what="the run" />}</div>;
   return (
     <div class="page run-page">
       <Head store={store} />

@@ -4,7 +4,7 @@ import { get, inOneSentence, post } from '../api/client';
 import type { Run, Task } from '../api/types.gen';
 import { attempt } from '../state/notices';
 import { navigate, runPath } from '../state/router';
-import { Button, Loading, Problem, Status } from '../ui/basics';
+import { Button, Loading, Missing, Status } from '../ui/basics';
 import { nameOf } from '../ui/format';
 import { useTitle } from '../ui/title';
 import { TaskFacts } from '../run/task-facts';
@@ -19,7 +19,7 @@ export function TaskPage({ id }: { id: string }) {
       (e) => setFailed(inOneSentence(e)),
     );
   }, [id]);
-  if (failed) return <div class="page"><Problem>{failed}</Problem></div>;
+  if (failed) return <div class="page"><Missing>{failed}</Missing></div>;
   if (!task) return <Loading what="the task" />;
   const start = () => attempt(async () => navigate(runPath(id, (await post<Run>(`/tasks/${id}/start`)).id)));
   return (

@@ -74,10 +74,21 @@ function Choose({ at }: { at: string }) {
           </div>
           {review.outdated && <p class="warn" role="alert">The files have changed since you looked. This is how they stand; look again before you take them.</p>}
           <Landed planned result={shown} others={[...left.values()].filter((f) => !shown.files.some((s) => s.path === f.path))} {...(!cut && { choice: { chosen: (p: string) => !left.has(p), choose } })} />
+          <LeftBehind of={shown.left_behind ?? []} />
           <Go review={review} plan={plan} branch={branch} none={chosen?.length === 0} />
         </>
       )}
     </section>
+  );
+}
+
+function LeftBehind({ of }: { of: string[] }) {
+  if (of.length === 0) return null;
+  return (
+    <div class="warn">
+      <p>{many(of.length, 'file')} cannot be taken, and {of.length === 1 ? 'stays' : 'stay'} in the copy:</p>
+      <ul class="summary-lines">{of.map((p) => <li key={p}><code>{p}</code></li>)}</ul>
+    </div>
   );
 }
 

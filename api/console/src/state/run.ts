@@ -72,7 +72,7 @@ export function openRun(taskId: string, runId: string): RunStore {
     });
   };
   const begin = async () => {
-    wantTask();
+    void loadTask().catch(fail);
     wantEvents();
     const now = await ask<Run>('GET', at);
     if (closed) return;

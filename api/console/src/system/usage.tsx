@@ -47,7 +47,7 @@ function Sum({ account: { name, of } }: { account: Account }) {
   return (
     <section class="card">
       <h2>{name}</h2>
-      <dl class="big"><div><dt>Known</dt><dd>{money(of.used_micros_usd)}</dd></div></dl>
+      <dl class="big"><div><dt>{of.unknown_cost_calls > 0 ? 'Known' : 'Cost'}</dt><dd>{money(of.used_micros_usd)}</dd></div></dl>
       {of.unknown_cost_calls > 0 && <p class="warn">That of {many(of.unknown_cost_calls, 'call')} is not known.</p>}
     </section>
   );
@@ -57,14 +57,14 @@ function Calls({ of }: { of: UsageEvent[] }) {
   return (
     <div class="scroll-x" tabIndex={0} role="region" aria-label="Model calls">
       <table class="list">
-        <thead><tr><th scope="col">Time</th><th scope="col">Run</th><th scope="col">Model</th><th scope="col">Remark</th><th scope="col" class="n">In</th><th scope="col" class="n">Out</th><th scope="col" class="n">Cost</th></tr></thead>
+        <thead><tr><th scope="col">Time</th><th scope="col">Run</th><th scope="col" class="n">Cost</th><th scope="col" class="n">In</th><th scope="col" class="n">Out</th><th scope="col">Model</th><th scope="col">Remark</th></tr></thead>
         <tbody>
           {of.map((c, i) => (
             <tr key={i}>
               <td><Time at={c.timestamp} /></td>
               <td>{c.task_id && c.run_id ? <a href={runPath(c.task_id, c.run_id)}><code>{short(c.run_id)}</code></a> : ''}</td>
+              <td class="n">{c.cost_known ? money(c.amount_micros_usd) : '?'}</td><td class="n">{count(c.prompt_tokens)}</td><td class="n">{count(c.completion_tokens)}</td>
               <td>{c.model}</td><td class="muted">{word(c.detail)}</td>
-              <td class="n">{count(c.prompt_tokens)}</td><td class="n">{count(c.completion_tokens)}</td><td class="n">{c.cost_known ? money(c.amount_micros_usd) : '?'}</td>
             </tr>
           ))}
         </tbody>

@@ -77,6 +77,11 @@ export function Problem({ children }: { children: ComponentChildren }) {
   );
 }
 
+/** Missing says why a page of a task cannot be shown, and where to go from there. */
+export function Missing({ children }: { children: ComponentChildren }) {
+  return <Problem>{children} <a href="/tasks">All tasks</a></Problem>;
+}
+
 type ButtonProps = Omit<ButtonHTMLAttributes, 'onClick' | 'kind'> & { kind?: 'primary' | 'danger' | 'quiet'; hint?: string; act: () => unknown };
 
 /** Button does one thing at a time: until act is done it takes no other click. */
