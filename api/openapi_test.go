@@ -219,6 +219,10 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	seal, _ := sealer(t, s)
+	if err := seal.Seal(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	d := readDocument(t, s)
 	ids := strings.NewReplacer("{task_id}", apitest.TaskID, "{run_id}", apitest.RunID, "{step_id}", "step_5", "{approval_id}", "approval_1", "{preset_id}", "planning", "{operation_id}", apitest.OperationID, "{sequence}", "5")
 	for path, item := range d.Paths {

@@ -1849,6 +1849,36 @@ type Capabilities struct {
 	LocalProvidersAllowed bool `json:"local_providers_allowed"`
 }
 
+// CheckpointState defines model for CheckpointState.
+type CheckpointState struct {
+	// Checkpoint Signed note in the form of C2SP tlog-checkpoint. Kept elsewhere, it proves later that none of those events was altered.
+	Checkpoint *string `json:"checkpoint,omitempty"`
+
+	// Consistency With since: hashes, in hex, that prove that the tree of that size is the beginning of this one (RFC 6962).
+	Consistency *[]string `json:"consistency,omitempty"`
+
+	// Head Sequence of its newest event.
+	Head int64 `json:"head"`
+
+	// Key The public key that it is signed under.
+	Key *string `json:"key,omitempty"`
+
+	// LogId The log.
+	LogId string `json:"log_id"`
+
+	// Sealed Events up to this sequence are under the checkpoint; 0 if nothing is sealed.
+	Sealed int64 `json:"sealed"`
+}
+
+// CheckpointStateAnswer defines model for CheckpointStateAnswer.
+type CheckpointStateAnswer struct {
+	// Data The answer itself.
+	Data CheckpointState `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
 // ContinueRunRequest defines model for ContinueRunRequest.
 type ContinueRunRequest struct {
 	// Permissions Answers to the run's questions before there are any. They are not inherited.
@@ -2107,6 +2137,39 @@ type EventPage struct {
 
 // EventPageObject Names the kind of the answer.
 type EventPageObject string
+
+// EventProof defines model for EventProof.
+type EventProof struct {
+	// Checkpoint The signed checkpoint with that root.
+	Checkpoint string `json:"checkpoint"`
+
+	// Hash Its hash, in hex: SHA-256 over all that it says.
+	Hash string `json:"hash"`
+
+	// Key The public key that it is signed under.
+	Key string `json:"key"`
+
+	// LeafIndex Index of its leaf, which is made of the hash: the sequence less one.
+	LeafIndex int64 `json:"leaf_index"`
+
+	// Path Hashes, in hex, that lead from the leaf to the root (RFC 6962, nearest first).
+	Path []string `json:"path"`
+
+	// Sequence Sequence of the event.
+	Sequence int64 `json:"sequence"`
+
+	// Size Leaves of the tree.
+	Size int64 `json:"size"`
+}
+
+// EventProofAnswer defines model for EventProofAnswer.
+type EventProofAnswer struct {
+	// Data The answer itself.
+	Data EventProof `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
 
 // FileChange defines model for FileChange.
 type FileChange struct {
@@ -4291,6 +4354,18 @@ type ListAllApprovalsParams struct {
 // ListAllApprovalsParamsStatus defines parameters for ListAllApprovals.
 type ListAllApprovalsParamsStatus string
 
+// GetCheckpointParams defines parameters for GetCheckpoint.
+type GetCheckpointParams struct {
+	// Since Size of an earlier checkpoint: the answer then proves that the log has grown from it.
+	Since *int64 `form:"since,omitempty" json:"since,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
 // ListAuditEventsParams defines parameters for ListAuditEvents.
 type ListAuditEventsParams struct {
 	// TaskId Only what belongs to this task, its operations on workspaces among it.
@@ -4362,6 +4437,15 @@ type GetEventCausesParams struct {
 	// Limit At most this many effects; 100 if absent, never more than 500.
 	Limit *int64 `form:"limit,omitempty" json:"limit,omitempty"`
 
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
+// GetEventProofParams defines parameters for GetEventProof.
+type GetEventProofParams struct {
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
 	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
 
@@ -5149,6 +5233,13 @@ type ClientInterface interface {
 	// Corresponds with GET /hecate/v1/approvals (the `ListAllApprovals` operationId).
 	ListAllApprovals(ctx context.Context, params *ListAllApprovalsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
+	// GetCheckpoint Get the newest signed checkpoint
+	//
+	// About once a second the server seals what is in the log: it signs how many events there are, and the root of a Merkle tree over their hashes. `hecate audit verify` holds a log against checkpoints that were kept elsewhere. Events behind `sealed` are not sealed yet.
+	//
+	// Corresponds with GET /hecate/v1/audit/checkpoint (the `GetCheckpoint` operationId).
+	GetCheckpoint(ctx context.Context, params *GetCheckpointParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
 	// ListAuditEvents Search the history
 	//
 	// Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
@@ -5164,6 +5255,13 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/audit/events/{sequence}/causes (the `GetEventCauses` operationId).
 	GetEventCauses(ctx context.Context, sequence int64, params *GetEventCausesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// GetEventProof Prove an event
+	//
+	// The way from an event to the newest checkpoint, which needs about twenty hashes in a log of a million events. A conflict says that the event is too new; try again in a second.
+	//
+	// Corresponds with GET /hecate/v1/audit/events/{sequence}/proof (the `GetEventProof` operationId).
+	GetEventProof(ctx context.Context, sequence int64, params *GetEventProofParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// GetRunAsOf Get a run as it was
 	//
@@ -5871,6 +5969,23 @@ func (c *Client) ListAllApprovals(ctx context.Context, params *ListAllApprovalsP
 	return c.Client.Do(req)
 }
 
+// GetCheckpoint Get the newest signed checkpoint
+//
+// About once a second the server seals what is in the log: it signs how many events there are, and the root of a Merkle tree over their hashes. `hecate audit verify` holds a log against checkpoints that were kept elsewhere. Events behind `sealed` are not sealed yet.
+//
+// Corresponds with GET /hecate/v1/audit/checkpoint (the `GetCheckpoint` operationId).
+func (c *Client) GetCheckpoint(ctx context.Context, params *GetCheckpointParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetCheckpointRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
 // ListAuditEvents Search the history
 //
 // Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
@@ -5897,6 +6012,23 @@ func (c *Client) ListAuditEvents(ctx context.Context, params *ListAuditEventsPar
 // Corresponds with GET /hecate/v1/audit/events/{sequence}/causes (the `GetEventCauses` operationId).
 func (c *Client) GetEventCauses(ctx context.Context, sequence int64, params *GetEventCausesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetEventCausesRequest(c.Server, sequence, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// GetEventProof Prove an event
+//
+// The way from an event to the newest checkpoint, which needs about twenty hashes in a log of a million events. A conflict says that the event is too new; try again in a second.
+//
+// Corresponds with GET /hecate/v1/audit/events/{sequence}/proof (the `GetEventProof` operationId).
+func (c *Client) GetEventProof(ctx context.Context, sequence int64, params *GetEventProofParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewGetEventProofRequest(c.Server, sequence, params)
 	if err != nil {
 		return nil, err
 	}
@@ -7555,6 +7687,87 @@ func NewListAllApprovalsRequest(server string, params *ListAllApprovalsParams) (
 	return req, nil
 }
 
+// NewGetCheckpointRequest constructs an http.Request for the GetCheckpoint method
+func NewGetCheckpointRequest(server string, params *GetCheckpointParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/audit/checkpoint")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Since != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "since", *params.Since, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
 // NewListAuditEventsRequest constructs an http.Request for the ListAuditEvents method
 func NewListAuditEventsRequest(server string, params *ListAuditEventsParams) (*http.Request, error) {
 	var err error
@@ -7873,6 +8086,82 @@ func NewGetEventCausesRequest(server string, sequence int64, params *GetEventCau
 			}
 
 		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewGetEventProofRequest constructs an http.Request for the GetEventProof method
+func NewGetEventProofRequest(server string, sequence int64, params *GetEventProofParams) (*http.Request, error) {
+	var err error
+
+	var pathParam0 string
+
+	pathParam0, err = runtime.StyleParamWithOptions("simple", false, "sequence", sequence, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationPath, Type: "integer", Format: "int64"})
+	if err != nil {
+		return nil, err
+	}
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/audit/events/%s/proof", pathParam0)
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
 
 		if params.MinPosition != nil {
 
@@ -12193,6 +12482,15 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /hecate/v1/approvals (the `ListAllApprovals` operationId).
 	ListAllApprovalsWithResponse(ctx context.Context, params *ListAllApprovalsParams, reqEditors ...RequestEditorFn) (*ListAllApprovalsResponse, error)
 
+	// GetCheckpointWithResponse Get the newest signed checkpoint
+	//
+	// About once a second the server seals what is in the log: it signs how many events there are, and the root of a Merkle tree over their hashes. `hecate audit verify` holds a log against checkpoints that were kept elsewhere. Events behind `sealed` are not sealed yet.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/audit/checkpoint (the `GetCheckpoint` operationId).
+	GetCheckpointWithResponse(ctx context.Context, params *GetCheckpointParams, reqEditors ...RequestEditorFn) (*GetCheckpointResponse, error)
+
 	// ListAuditEventsWithResponse Search the history
 	//
 	// Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
@@ -12212,6 +12510,15 @@ type ClientWithResponsesInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/audit/events/{sequence}/causes (the `GetEventCauses` operationId).
 	GetEventCausesWithResponse(ctx context.Context, sequence int64, params *GetEventCausesParams, reqEditors ...RequestEditorFn) (*GetEventCausesResponse, error)
+
+	// GetEventProofWithResponse Prove an event
+	//
+	// The way from an event to the newest checkpoint, which needs about twenty hashes in a log of a million events. A conflict says that the event is too new; try again in a second.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/audit/events/{sequence}/proof (the `GetEventProof` operationId).
+	GetEventProofWithResponse(ctx context.Context, sequence int64, params *GetEventProofParams, reqEditors ...RequestEditorFn) (*GetEventProofResponse, error)
 
 	// GetRunAsOfWithResponse Get a run as it was
 	//
@@ -13430,6 +13737,91 @@ func (r ListAllApprovalsResponse) ContentType() string {
 	return ""
 }
 
+// GetCheckpointResponse200Headers the declared response headers of an HTTP 200 response for GetCheckpoint
+type GetCheckpointResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetCheckpointResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *CheckpointStateAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetCheckpointResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetCheckpointResponse) GetJSON200() *CheckpointStateAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetCheckpointResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetCheckpointResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetCheckpointResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetCheckpointResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetCheckpointResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetCheckpointResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetCheckpointResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetCheckpointResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetCheckpointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
 // ListAuditEventsResponse200Headers the declared response headers of an HTTP 200 response for ListAuditEvents
 type ListAuditEventsResponse200Headers struct {
 	HecatePosition *string
@@ -13601,6 +13993,105 @@ func (r GetEventCausesResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetEventCausesResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// GetEventProofResponse200Headers the declared response headers of an HTTP 200 response for GetEventProof
+type GetEventProofResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type GetEventProofResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *EventProofAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *GetEventProofResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r GetEventProofResponse) GetJSON200() *EventProofAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r GetEventProofResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r GetEventProofResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r GetEventProofResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r GetEventProofResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r GetEventProofResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r GetEventProofResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r GetEventProofResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r GetEventProofResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r GetEventProofResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r GetEventProofResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r GetEventProofResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -18518,6 +19009,21 @@ func (c *ClientWithResponses) ListAllApprovalsWithResponse(ctx context.Context, 
 	return ParseListAllApprovalsResponse(rsp)
 }
 
+// GetCheckpointWithResponse Get the newest signed checkpoint
+//
+// About once a second the server seals what is in the log: it signs how many events there are, and the root of a Merkle tree over their hashes. `hecate audit verify` holds a log against checkpoints that were kept elsewhere. Events behind `sealed` are not sealed yet.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/audit/checkpoint (the `GetCheckpoint` operationId).
+func (c *ClientWithResponses) GetCheckpointWithResponse(ctx context.Context, params *GetCheckpointParams, reqEditors ...RequestEditorFn) (*GetCheckpointResponse, error) {
+	rsp, err := c.GetCheckpoint(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetCheckpointResponse(rsp)
+}
+
 // ListAuditEventsWithResponse Search the history
 //
 // Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
@@ -18548,6 +19054,21 @@ func (c *ClientWithResponses) GetEventCausesWithResponse(ctx context.Context, se
 		return nil, err
 	}
 	return ParseGetEventCausesResponse(rsp)
+}
+
+// GetEventProofWithResponse Prove an event
+//
+// The way from an event to the newest checkpoint, which needs about twenty hashes in a log of a million events. A conflict says that the event is too new; try again in a second.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/audit/events/{sequence}/proof (the `GetEventProof` operationId).
+func (c *ClientWithResponses) GetEventProofWithResponse(ctx context.Context, sequence int64, params *GetEventProofParams, reqEditors ...RequestEditorFn) (*GetEventProofResponse, error) {
+	rsp, err := c.GetEventProof(ctx, sequence, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseGetEventProofResponse(rsp)
 }
 
 // GetRunAsOfWithResponse Get a run as it was
@@ -20186,6 +20707,94 @@ func ParseListAllApprovalsResponse(rsp *http.Response) (*ListAllApprovalsRespons
 	return response, nil
 }
 
+// ParseGetCheckpointResponse parses an HTTP response from a GetCheckpointWithResponse call
+func ParseGetCheckpointResponse(rsp *http.Response) (*GetCheckpointResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetCheckpointResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest CheckpointStateAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetCheckpointResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
 // ParseListAuditEventsResponse parses an HTTP response from a ListAuditEventsWithResponse call
 func ParseListAuditEventsResponse(rsp *http.Response) (*ListAuditEventsResponse, error) {
 	bodyBytes, err := io.ReadAll(rsp.Body)
@@ -20342,6 +20951,108 @@ func ParseGetEventCausesResponse(rsp *http.Response) (*GetEventCausesResponse, e
 	switch {
 	case rsp.StatusCode == 200:
 		var headers GetEventCausesResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseGetEventProofResponse parses an HTTP response from a GetEventProofWithResponse call
+func ParseGetEventProofResponse(rsp *http.Response) (*GetEventProofResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &GetEventProofResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest EventProofAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers GetEventProofResponse200Headers
 		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

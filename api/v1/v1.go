@@ -108,6 +108,7 @@ func Register(h huma.API, c Config) {
 	a.registerEvents()
 	a.registerAudit()
 	a.registerCauses()
+	a.registerProof()
 	a.registerPast()
 	a.registerPresets()
 	a.registerPermissions()

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -132,7 +133,14 @@ func readOrFetch(ctx context.Context, name string) ([]byte, error) {
 	if res.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("the answer is %s", res.Status)
 	}
-	return readAtMost(res.Body, checkpointsMax)
+	raw, err := readAtMost(res.Body, checkpointsMax)
+	var answer struct {
+		Data struct{ Checkpoint string }
+	}
+	if err == nil && json.Unmarshal(raw, &answer) == nil && answer.Data.Checkpoint != "" { // as a server of ours says it
+		raw = []byte(answer.Data.Checkpoint)
+	}
+	return raw, err
 }
 
 func readAtMost(r io.Reader, limit int64) ([]byte, error) {

@@ -272,6 +272,28 @@ export interface Capabilities {
   local_providers_allowed: boolean;
 }
 
+export interface CheckpointState {
+  /** Signed note in the form of C2SP tlog-checkpoint. Kept elsewhere, it proves later that none of those events was altered. */
+  checkpoint?: string;
+  /** With since: hashes, in hex, that prove that the tree of that size is the beginning of this one (RFC 6962). */
+  consistency?: string[];
+  /** Sequence of its newest event. */
+  head: number;
+  /** The public key that it is signed under. */
+  key?: string;
+  /** The log. */
+  log_id: string;
+  /** Events up to this sequence are under the checkpoint; 0 if nothing is sealed. */
+  sealed: number;
+}
+
+export interface CheckpointStateAnswer {
+  /** The answer itself. */
+  data: CheckpointState;
+  /** Names the kind of the answer. */
+  object: string;
+}
+
 export interface ContinueRunRequest {
   /** Answers to the run's questions before there are any. They are not inherited. */
   permissions?: RunPermissions;
@@ -428,6 +450,30 @@ export interface EventPage {
   next_after_sequence?: number;
   /** Names the kind of the answer. */
   object: "events";
+}
+
+export interface EventProof {
+  /** The signed checkpoint with that root. */
+  checkpoint: string;
+  /** Its hash, in hex: SHA-256 over all that it says. */
+  hash: string;
+  /** The public key that it is signed under. */
+  key: string;
+  /** Index of its leaf, which is made of the hash: the sequence less one. */
+  leaf_index: number;
+  /** Hashes, in hex, that lead from the leaf to the root (RFC 6962, nearest first). */
+  path: string[];
+  /** Sequence of the event. */
+  sequence: number;
+  /** Leaves of the tree. */
+  size: number;
+}
+
+export interface EventProofAnswer {
+  /** The answer itself. */
+  data: EventProof;
+  /** Names the kind of the answer. */
+  object: string;
 }
 
 export interface FileChange {
