@@ -94,7 +94,7 @@ func (a *API) registerSystem() {
 	}, a.whoAmI)
 	register(a, spec{
 		id: "listProjections", method: http.MethodGet, path: Base + "/system/projections", tag: "System",
-		summary:     "List the read models",
+		summary: "List the read models",
 		description: "Read models are folded from the log and lag it by milliseconds. This says where each one stands. " +
 			"Brokers and webhooks that the server sends to are listed, too: they follow the log in the same way, and cannot be rebuilt.",
 	}, a.listProjections)
