@@ -93,7 +93,7 @@ func (s *Sealer) Finish(ctx context.Context) {
 
 // pauseAfter says how long to wait before the next seal: longer after each failure.
 func (s *Sealer) pauseAfter(ctx context.Context, err error, before time.Duration) time.Duration {
-	if err == nil || ctx.Err() != nil || errors.Is(err, eventstore.ErrClosed) {
+	if err == nil || ctx.Err() != nil || errors.Is(err, eventstore.ErrClosed) || errors.Is(err, eventstore.ErrSealed) {
 		return s.interval
 	}
 	if errors.Is(err, eventstore.ErrTampered) || errors.Is(err, ErrSignature) {
