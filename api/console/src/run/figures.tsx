@@ -31,7 +31,7 @@ export function Figures({ run, runs, calls, steps }: Props) {
       {!run.cost_known && <p class="warn">The cost of some calls is not known.</p>}
       <Ceiling run={run} />
       <Whole runs={runs} at={run} />
-      {done.length > 0 && <Bars calls={done} steps={steps} />}
+      {(done.length > 0 || (run.model_call_count ?? 0) > 0) && <Bars calls={done} steps={steps} />}
     </section>
   );
 }

@@ -18,7 +18,7 @@ export function Timeline({ store }: { store: RunStore }) {
     before.current = new Map(out.map((r) => [r.key, r]));
     return out;
   }, [picture, facts]);
-  if (!picture) return <Loading what="the run" />;
+  if (!picture || !store.told.value) return <Loading what="the run" />;
   const ended = hasEnded(store.run.value);
   // The question stands above: a list that follows its own end would take it out of sight.
   const follow = !ended && waiting(store).length === 0;

@@ -15,6 +15,8 @@ export interface RunStore {
   /** picture is the newest frame that shows steps, artifacts, approvals and activity. */
   picture: Signal<Frame | undefined>;
   facts: Signal<Facts>;
+  /** told is whether the events that there were at first are in the facts. */
+  told: Signal<boolean>;
   link: Signal<Link>;
   failed: Signal<string>;
   close(): void;
@@ -24,7 +26,7 @@ export interface RunStore {
 export function openRun(taskId: string, runId: string): RunStore {
   const store: RunStore = {
     task: signal(undefined), runs: signal([]), run: signal(undefined), picture: signal(undefined),
-    facts: signal(nothing()), link: signal('connecting'), failed: signal(''), close: () => undefined,
+    facts: signal(nothing()), told: signal(false), link: signal('connecting'), failed: signal(''), close: () => undefined,
   };
   let stopStream = () => {};
   let closed = false;
@@ -73,7 +75,7 @@ export function openRun(taskId: string, runId: string): RunStore {
   };
   const begin = async () => {
     void loadTask().catch(fail);
-    wantEvents();
+    void readEvents().catch(fail).finally(() => (store.told.value = true));
     const now = await ask<Run>('GET', at);
     if (closed) return;
     store.run.value = now.data;
