@@ -86,7 +86,7 @@ function Back({ at, point, done }: { at: string; point: RestorePoint; done: () =
       )}
       {review.outdated && <p class="warn" role="alert">The files have changed since you looked. This is how they stand; look again before you put them back.</p>}
       {result && (result.conflicts > 0 || force) && !review.done && <Switch label="Put back also what others than the run have changed since" on={force} set={setForce} />}
-      {result && <Landed result={result} />}
+      {result && <Landed planned={!review.done} result={result} />}
       {result && (result.not_undone_count ?? 0) > 0 && <NotUndone result={result} />}
       {!review.done && (
         <div class="actions sticky">
