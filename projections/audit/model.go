@@ -9,6 +9,8 @@
 package audit
 
 import (
+	"time"
+
 	"hecate/migrations/readmodel"
 	"hecate/projections/readdb"
 	"hecate/projections/runner"
@@ -19,6 +21,9 @@ const Name = "audit"
 
 // version counts changes of the tables or of what a record means in them.
 const version = 1
+
+// patience is how far the model may stay behind where nobody waits for it.
+const patience = 200 * time.Millisecond
 
 // The kinds of names. Their numbers stand in the tables.
 const (
@@ -52,6 +57,9 @@ func (Model) Wants(string) bool { return true }
 // Undecoded says that records are taken as they are, see runner.Undecoded: also those
 // of types that only a later build knows can be found.
 func (Model) Undecoded() {}
+
+// Patience lets it fall behind for a moment: it has every record, and few are looked for.
+func (Model) Patience() time.Duration { return patience }
 
 // NewFold returns a fold that knows nothing yet.
 func (Model) NewFold() runner.Fold { return newFold() }

@@ -10,6 +10,7 @@ package runner
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"hecate/domain/event"
 	"hecate/eventstore"
@@ -28,6 +29,10 @@ type Model interface {
 // Undecoded is a Model that takes records as they are: the payloads of its facts are nil,
 // and there is no type or schema that it does not know.
 type Undecoded interface{ Undecoded() }
+
+// Patient is a Model that may stay behind for longer than others where nobody waits for it,
+// so that a busy log costs it few transactions.
+type Patient interface{ Patience() time.Duration }
 
 // Fold collects the effect of a batch of facts in memory and writes it once. It may
 // keep what it has written, to save reading it again: nobody else writes there.

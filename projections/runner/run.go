@@ -16,7 +16,8 @@ import (
 )
 
 const (
-	gatherMax    = 10 * time.Millisecond // how far a model that nobody waits for may stay behind to take more at once
+	gatherMax    = 10 * time.Millisecond // how far a model that nobody waits for may stay behind to take more at once, if it does not say itself
+	crowd        = 256                   // records in one message that say that there are more: nothing needs to gather
 	closeMax     = 10 * time.Second      // how long handlers may finish what they do when Run ends
 	retriesMax   = 8                     // of a batch that the database refused, before it is read again
 	retryFirst   = 20 * time.Millisecond
@@ -104,10 +105,18 @@ func (r *Runner) handle(p *projection, m *message.Message) error {
 	if now := *p.parked.Load(); len(now) > parked {
 		r.reportParked(p, now, records[0].Position)
 	}
-	if err == nil {
-		p.gate.rest(m.Context(), gatherMax)
+	if err == nil && len(records) < crowd {
+		p.gate.rest(m.Context(), p.patience())
 	}
 	return err
+}
+
+// patience is how long records may gather for the model.
+func (p *projection) patience() time.Duration {
+	if m, ok := p.model.(Patient); ok {
+		return m.Patience()
+	}
+	return gatherMax
 }
 
 // reportParked tells of streams that were parked from a position on.
