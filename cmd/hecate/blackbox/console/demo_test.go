@@ -28,6 +28,7 @@ func play(t *testing.T) played {
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LANG=C.UTF-8", "TMPDIR=" + t.TempDir()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // it cleans up
+	cmd.WaitDelay = patience
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -36,11 +37,7 @@ func play(t *testing.T) played {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := cmd.Wait(); err != nil && t.Context().Err() == nil {
-			t.Errorf("the demo: %v", err)
-		}
-	})
+	t.Cleanup(func() { _ = cmd.Wait() }) // the test is over, so it was told to end
 	var d played
 	var printed strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
