@@ -25,7 +25,7 @@ const FilesListedMax = 100
 
 // FileChange is one file that differs.
 type FileChange struct {
-	Path string `json:"path"` // below the workspace; quoted as in Go if it is no UTF-8
+	Path string `json:"path"` // below the workspace, or where its changes went; quoted as in Go if it is no UTF-8
 	Kind string `json:"kind"` // add, update or delete
 }
 
@@ -75,12 +75,15 @@ type WorkspaceTaken struct {
 	After       string `json:"after"`            // and the one that they lead to
 	Whole       bool   `json:"whole,omitempty"`  // all changes were taken
 	FilesCount  int64  `json:"files_count"`      // that were written, merged or deleted
+
+	Files []FileChange `json:"files,omitempty"` // these, below the target, at most FilesListedMax
 }
 
 // EventType names the event on the wire.
 func (WorkspaceTaken) EventType() string { return "workspace.taken" }
 
-var _ = event.Define(WorkspaceTaken{OperationID: "op_1", Target: "/src", Before: "1f2e", After: "3d4c", Whole: true, FilesCount: 2})
+var _ = event.Define(WorkspaceTaken{OperationID: "op_1", Target: "/src", Before: "1f2e", After: "3d4c", Whole: true, FilesCount: 2,
+	Files: []FileChange{{Path: "a.go", Kind: "update"}, {Path: "b.go", Kind: "delete"}}})
 
 // WorkspaceRestored is recorded when the workspace was put back to an earlier moment.
 type WorkspaceRestored struct {

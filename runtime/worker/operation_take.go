@@ -198,10 +198,20 @@ func (t *taking) taken(l snapshot.Landing, out *operation.Landed) run.WorkspaceT
 		OperationID: t.o.ID, Target: t.source, Branch: t.plan.Branch, Commit: out.Commit, Before: string(t.before), After: string(t.after),
 		Whole: len(t.plan.Paths) == 0 && out.Withheld+out.Conflicts == 0 && len(out.LeftBehind) == 0,
 	}
+	paths := pathBudget(pathsMax)
 	for _, f := range l.Files {
-		switch f.Outcome {
-		case snapshot.Written, snapshot.Merged, snapshot.Deleted, snapshot.Conflicted:
-			e.FilesCount++
+		kind := "update"
+		switch {
+		case f.Outcome == snapshot.Deleted:
+			kind = "delete"
+		case f.Outcome != snapshot.Written && f.Outcome != snapshot.Merged && f.Outcome != snapshot.Conflicted:
+			continue
+		case f.Found == "":
+			kind = "add"
+		}
+		e.FilesCount++
+		if len(e.Files) < run.FilesListedMax && paths.fits(f.Path) {
+			e.Files = append(e.Files, run.FileChange{Path: shownPath(f.Path), Kind: kind})
 		}
 	}
 	return e

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"hecate/commands"
 	"hecate/domain/fault"
 	"hecate/domain/operation"
@@ -124,6 +126,12 @@ func TestTake(t *testing.T) {
 	taken := payloads[run.WorkspaceTaken](p.node, p.r.RunID)
 	if len(taken) != 2 || taken[0].Whole || taken[0].FilesCount != 2 || !taken[1].Whole || taken[1].FilesCount != 2 || taken[1].Target != p.node.source {
 		t.Errorf("recorded: %+v", taken)
+	}
+	if d := cmp.Diff([]run.FileChange{{Path: "f.txt", Kind: "update"}, {Path: "g/new.txt", Kind: "add"}}, taken[0].Files); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff([]run.FileChange{{Path: "h.txt", Kind: "delete"}, {Path: "run.sh", Kind: "update"}}, taken[1].Files); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -20,6 +20,7 @@ type taskEvent struct {
 	Path     string `json:"path"`
 	Reason   string `json:"reason"`
 	Kind     string `json:"kind"`
+	Preview  bool   `json:"preview"`
 	NodeID   string `json:"node_id"`
 	Outcome  string `json:"outcome"`
 	Message  string `json:"message"`
@@ -45,7 +46,11 @@ func describeTask(e client.Event) (string, bool) {
 	case "preset.created", "preset.updated", "preset.deleted":
 		return d.Definition.Name, true
 	case "workspace.operation.requested":
-		return strings.ReplaceAll(d.Kind, "_", " "), true
+		what := strings.ReplaceAll(d.Kind, "_", " ")
+		if d.Preview {
+			what += ": only what it would do"
+		}
+		return what, true
 	case "workspace.operation.begun":
 		return "by node " + d.NodeID, true
 	case "workspace.operation.completed":
