@@ -82,8 +82,10 @@ type WorkspaceTaken struct {
 // EventType names the event on the wire.
 func (WorkspaceTaken) EventType() string { return "workspace.taken" }
 
-var _ = event.Define(WorkspaceTaken{OperationID: "op_1", Target: "/src", Before: "1f2e", After: "3d4c", Whole: true, FilesCount: 2,
-	Files: []FileChange{{Path: "a.go", Kind: "update"}, {Path: "b.go", Kind: "delete"}}})
+var _ = event.Define(WorkspaceTaken{
+	OperationID: "op_1", Target: "/src", Before: "1f2e", After: "3d4c", Whole: true, FilesCount: 2,
+	Files: []FileChange{{Path: "a.go", Kind: "update"}, {Path: "b.go", Kind: "delete"}},
+})
 
 // WorkspaceRestored is recorded when the workspace was put back to an earlier moment.
 type WorkspaceRestored struct {
