@@ -79,7 +79,7 @@ function Head({ store }: { store: RunStore }) {
       <nav class="crumbs" aria-label="Where you are"><a href="/tasks">Tasks</a></nav>
       <div class="page-head">
         <div class="run-title">
-          <h1>{task ? nameOf(task) : '…'}</h1>
+          <h1 title={task && nameOf(task)}>{task ? nameOf(task) : '…'}</h1>
           <p class="run-state" aria-live="polite">
             <Status of={run.status} /> <span class="muted">run {run.number}</span>
             {run.last_error && run.status !== 'completed' && <span class="error-text">{run.last_error}</span>}

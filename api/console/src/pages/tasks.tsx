@@ -105,8 +105,8 @@ function Row({ t }: { t: Task }) {
     <a class={`task-row ${t.status}`} data-item href={t.latest_run_id ? runPath(t.id, t.latest_run_id) : taskPath(t.id)}>
       <Status of={t.status} />
       <span class="task-title">
-        <strong>{nameOf(t)}</strong>
-        {t.last_error && t.status === 'failed' && <span class="task-error">{t.last_error}</span>}
+        <strong title={nameOf(t)}>{nameOf(t)}</strong>
+        {t.last_error && t.status === 'failed' && <span class="task-error" title={t.last_error}>{t.last_error}</span>}
       </span>
       <span class="task-meta">
         <span>{word(t.execution_kind)}</span>

@@ -57,7 +57,7 @@ function File({ file: f, diff, choice, planned, few }: { file: LandedFile; diff:
             <code class="patch-path">{f.path}</code>
           </label>
         ) : <code class="patch-path">{f.path}</code>}
-        {on ? <Status of={tones[f.outcome]}>{(planned && plans[f.outcome]) || word(f.outcome)}</Status> : <span class="muted">left out</span>}
+        {on ? <Status of={(planned && planTones[f.outcome]) ?? tones[f.outcome]}>{(planned && plans[f.outcome]) || word(f.outcome)}</Status> : <span class="muted">left out</span>}
         {f.class && <span class="chip level-2">{f.class}</span>}
         {f.outcome === 'conflicted' && on && <span class="error-text">{f.reason}</span>}
         {diff?.remark && <span class="muted">{diff.remark}</span>}
@@ -92,6 +92,9 @@ const tones: Record<LandedFile['outcome'], string> = {
 
 /** plans say the same of what is only looked at. */
 const plans: Partial<Record<LandedFile['outcome'], string>> = { written: 'to be written', merged: 'to be merged', deleted: 'to be deleted', conflicted: 'in conflict' };
+
+/** planTones keep green for what is done. */
+const planTones: Partial<Record<LandedFile['outcome'], string>> = { written: 'requested', merged: 'requested' };
 
 /** touched counts the files that are, or would be, changed. */
 export function touched(result: OperationResult): number {

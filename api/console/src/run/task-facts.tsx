@@ -14,7 +14,7 @@ export function TaskFacts({ task: t }: { task: Task }) {
       <Facts
         of={[
           ['Kind', word(t.execution_kind)],
-          ['Directory', t.working_directory && <code>{t.working_directory}</code>],
+          ['Directory', t.working_directory ? <code>{t.working_directory}</code> : 'none (empty workspace)'],
           ['Workspace', t.workspace_mode === 'in_place' ? 'the directory itself' : 'a copy'],
           ['File', t.file_path && <code>{t.file_path}</code>],
           ['Work policy', t.agent_preset_id],

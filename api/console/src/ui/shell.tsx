@@ -11,6 +11,7 @@ import { Boundary } from './boundary';
 import { Icon } from './icon';
 import { Help, helpOpen } from './keys';
 import { SignIn } from './signin';
+import { beginAtTop } from './window';
 
 export function Shell({ children }: { children: ComponentChildren }) {
   const n = inboxCount.value;
@@ -21,7 +22,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   }, []);
   const [first, task, , run] = at.split('/').filter(Boolean); // without the tab of a run
   useEffect(() => {
-    window.scrollTo(0, 0);
+    beginAtTop();
     // The link that led here is gone, and with it the place of those who go by keyboard.
     if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true });
   }, [first, task, run]);

@@ -31,10 +31,10 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   useEffect(() => {
     let frame = 0;
     const moved = () => {
-      endSeen = nearEnd();
+      endSeen = nearEnd(box.current);
       if (!whole) frame ||= requestAnimationFrame(() => ((frame = 0), scrolled(undefined as never)));
     };
-    endSeen = nearEnd();
+    endSeen = nearEnd(box.current);
     window.addEventListener('scroll', moved, { passive: true });
     window.addEventListener('resize', moved);
     return () => {
@@ -45,7 +45,7 @@ export function WindowList<T>({ items, keyOf, guess, follow, label, row }: Props
   }, [whole]);
 
   useLayoutEffect(() => {
-    if (follow && endSeen) window.scrollTo({ top: document.documentElement.scrollHeight });
+    if (follow && endSeen && below(box.current) > 0) window.scrollTo({ top: document.documentElement.scrollHeight });
   }, [items, follow]);
 
   useLayoutEffect(() => {
@@ -81,7 +81,15 @@ let endSeen = false;
 /** followsEnd reports whether whoever looks at the page watches its end. */
 export const followsEnd = () => endSeen;
 
-function nearEnd(): boolean {
-  const d = document.documentElement;
-  return d.scrollHeight - window.scrollY - window.innerHeight < endMargin;
+/** beginAtTop is for another page: whose end one watched is another list. */
+export const beginAtTop = () => {
+  endSeen = false;
+  window.scrollTo(0, 0);
+};
+
+/** below is how far a list goes on below the window, in pixels. What stands beside it may be longer, and is not meant. */
+const below = (list: HTMLElement | null) => (list?.getBoundingClientRect().bottom ?? 0) - window.innerHeight;
+
+function nearEnd(list: HTMLElement | null): boolean {
+  return below(list) < endMargin;
 }

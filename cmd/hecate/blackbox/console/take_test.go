@@ -137,6 +137,7 @@ func TestRestore(t *testing.T) {
 	p.click("shell_exec")
 	p.sees("1 file conflicts, so nothing would be put back")
 	p.click("Put back also")
+	p.until(`[...document.querySelectorAll('.landed .status')].some((e) => e.innerText.includes('to be written') && !e.matches('.good'))`)
 	p.click("Put back 5 files")
 	p.sees("5 files put back in")
 	if got := content(t, workspace, "old.txt"); got != "was here\n" {
