@@ -45,10 +45,12 @@ type follower struct {
 	cancel string            // why the run was cancelled by us, "" if it was not
 
 	task, run string
-	away      bool   // the server does not answer
-	waits     bool   // it was said that the run waits for a worker
-	waitsFor  string // why it does
-	origin    string // what the workspace is a copy of; "" if it is no copy
+	away      bool           // the server does not answer, and that was said
+	cut       bool           // the feed is lost, and tells when it is found again
+	parked    *show.Question // taken back while the server does not answer
+	waits     bool           // it was said that the run waits for a worker
+	waitsFor  string         // why it does
+	origin    string         // what the workspace is a copy of; "" if it is no copy
 	changed   changeSet
 	inPlace   bool // the run works in the operator's own directory
 	created   time.Time
@@ -155,7 +157,8 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 	ctx, stop := context.WithCancel(ctx)
 	events, typing := make(chan feedItem), make(chan client.Typing)
 	var reading sync.WaitGroup
-	reading.Go(func() { f.readFeed(ctx, after, events) })
+	somebody := f.typed != nil // who can end it
+	reading.Go(func() { f.readFeed(ctx, after, somebody, events) })
 	if f.out.Redraws() && !f.json {
 		reading.Go(func() { f.readTyping(ctx, after, typing) })
 	}
@@ -181,7 +184,7 @@ func (f *follower) follow(ctx context.Context, after int64, limit time.Duration)
 		select {
 		case item := <-events:
 			if item.state {
-				f.away = item.err != nil
+				f.feedState(ctx, item.err)
 				continue
 			}
 			if item.err != nil {
@@ -247,7 +250,7 @@ func interruptedBy(s os.Signal) string {
 	return "interrupted with Ctrl-C"
 }
 
-func (f *follower) readFeed(ctx context.Context, after int64, to chan<- feedItem) {
+func (f *follower) readFeed(ctx context.Context, after int64, patient bool, to chan<- feedItem) {
 	hand := func(item feedItem) bool {
 		select {
 		case to <- item:
@@ -257,7 +260,7 @@ func (f *follower) readFeed(ctx context.Context, after int64, to chan<- feedItem
 		}
 	}
 	away := func(err error) { hand(feedItem{err: err, state: true}) }
-	for e, err := range f.server.EventsUnless(ctx, f.task, after, away) {
+	for e, err := range f.server.EventsUnless(ctx, f.task, after, patient, away) {
 		if !hand(feedItem{event: e, err: err}) {
 			return
 		}

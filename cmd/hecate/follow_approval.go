@@ -80,7 +80,12 @@ func (f *follower) begin(q show.Question) {
 		f.openDialog(in, out)
 		return
 	}
-	q.Title(f.ask, f.asks)
+	f.askLines()
+}
+
+// askLines asks line by line, below what stands on the screen.
+func (f *follower) askLines() {
+	f.open.question.Title(f.ask, f.asks)
 	f.askLine()
 }
 
@@ -154,8 +159,7 @@ func (f *follower) dialogEnded(ctx context.Context, end dialogEnd) bool {
 	case end.err != nil:
 		f.sayIfFailed(end.err)
 	}
-	asked.question.Title(f.ask, f.asks)
-	f.askLine()
+	f.askLines()
 	return false
 }
 
@@ -178,7 +182,7 @@ func (f *follower) release() {
 // answeredElsewhere takes back a question that somebody else has answered, or that went
 // with its run.
 func (f *follower) answeredElsewhere() {
-	if f.asked = nil; f.open == nil {
+	if f.asked, f.parked = nil, nil; f.open == nil {
 		return
 	}
 	asked := f.open
@@ -202,20 +206,20 @@ func (f *follower) unanswered(ctx context.Context, q show.Question) error {
 	return f.cancelRun(ctx, "approval needed, and nobody was there to answer", "an approval is needed and nobody can give it here; cancelling the run")
 }
 
-// send gives the server all answers at once. If they do not get through, it is asked again.
+// send gives the server all answers at once.
 func (f *follower) send(ctx context.Context, asked *asking) {
 	answer := answerOf(asked.prompts, asked.answers)
 	f.result.Rejected = answer.Decision == client.Reject && !answer.Continue
 	if err := f.resolve(ctx, asked.question, answer); err != nil {
-		f.result.Rejected = false
-		f.sayIfFailed(err)
-		f.begin(asked.question)
+		f.notTaken(asked.question, err)
 	}
 }
 
 // resolve sends an answer, bound to what was shown.
 func (f *follower) resolve(ctx context.Context, q show.Question, a client.Answer) error {
 	a.Digest = q.Shown(f.run)
+	ctx, stop := context.WithTimeout(ctx, takenMax)
+	defer stop()
 	_, err := f.server.Resolve(ctx, f.task, q.ApprovalID, a)
 	var refused *client.Error
 	if errors.As(err, &refused) && refused.Status == http.StatusConflict && !f.stillWaits(ctx, q.ApprovalID) {

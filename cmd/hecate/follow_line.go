@@ -100,9 +100,7 @@ func (f *follower) chosen(ctx context.Context, key string) {
 		k.answers = nil
 		f.result.Rejected = true
 		if err := f.resolve(ctx, k.question, client.Answer{Decision: client.Reject}); err != nil {
-			f.result.Rejected = false
-			f.sayIfFailed(err)
-			f.begin(k.question)
+			f.notTaken(k.question, err)
 		}
 	case permission.AnswerEdit:
 		k.entry = entryPattern

@@ -37,7 +37,9 @@ const queuedMin = time.Second
 // look finds out, from time to time, what no event tells.
 func (f *follower) look(ctx context.Context) {
 	switch {
-	case f.json || f.open != nil || f.away:
+	case f.away:
+		f.lookForServer(ctx)
+	case f.json || f.open != nil:
 	case f.live.Lock() != nil:
 		if f.givenBack(ctx, *f.live.Lock()) {
 			f.live.GivenBack()

@@ -182,6 +182,8 @@ func TestTerminalServerGone(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	asked.waitFor(t, "nothing was answered; trying again")
+	hangs.waitFor(t, "cannot be reached")
 	hangs.waitFor(t, "the server does not answer; trying again")
 	for _, s := range []*terminalSession{asked, hangs} {
 		if s == hangs {

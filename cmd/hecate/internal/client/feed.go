@@ -27,12 +27,12 @@ const (
 // so that none is missed and none comes twice. The sequence ends with an error:
 // the server refused, it stayed away, or ctx ended.
 func (c *Client) Events(ctx context.Context, task string, after int64) iter.Seq2[Event, error] {
-	return c.EventsUnless(ctx, task, after, func(error) {})
+	return c.EventsUnless(ctx, task, after, false, func(error) {})
 }
 
 // EventsUnless is Events that says while it goes on why the server does not answer, and nil
-// once it does again.
-func (c *Client) EventsUnless(ctx context.Context, task string, after int64, away func(error)) iter.Seq2[Event, error] {
+// once it does again. If it is patient, it waits for the server for as long as the caller does.
+func (c *Client) EventsUnless(ctx context.Context, task string, after int64, patient bool, away func(error)) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		cursor, failures := after, 0
 		for {
@@ -58,7 +58,7 @@ func (c *Client) EventsUnless(ctx context.Context, task string, after int64, awa
 			if heard {
 				failures = 0
 			}
-			if failures++; failures > failuresMax {
+			if failures++; failures > failuresMax && !patient {
 				yield(Event{}, fmt.Errorf("follow the events: the server at %s stays away: %w", c.base, err))
 				return
 			}
@@ -90,7 +90,7 @@ func pause(ctx context.Context, n int) bool {
 	if n <= 1 {
 		return ctx.Err() == nil
 	}
-	timer := time.NewTimer(min(retryFirst<<(n-2), retryMax))
+	timer := time.NewTimer(min(retryFirst<<min(n-2, failuresMax), retryMax)) // of many tries the wait would not fit
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

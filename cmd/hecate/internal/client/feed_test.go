@@ -146,6 +146,26 @@ func TestServerStaysAway(t *testing.T) {
 	})
 }
 
+// Where somebody waits and can end it, the server may stay away for as long as it likes.
+func TestServerStaysAwayLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithTimeout(t.Context(), 24*time.Hour)
+		defer stop()
+		c, _ := client.New("http://gone", "", roundTrip(func(*http.Request) (*http.Response, error) {
+			return nil, errors.New("connection refused")
+		}))
+		said := 0
+		for _, err := range c.EventsUnless(ctx, "task_1", 0, true, func(error) { said++ }) {
+			if !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("the feed ended with %v", err)
+			}
+		}
+		if said < 20000 { // about every three seconds
+			t.Errorf("it tried %d times", said)
+		}
+	})
+}
+
 // A refusal is final: asking again would only get the same answer.
 func TestRefusalIsFinal(t *testing.T) {
 	asked := 0
