@@ -42,7 +42,7 @@ func (c approvalsCommand) Run(a *app) error {
 		}
 		q.Write(a.out, a.outStyle)
 		fmt.Fprintf(a.out, "  task %s · run %s · since %s\n", terminal.Line(p.TaskID), terminal.Line(p.RunID), shortTime(p.CreatedAt))
-		fmt.Fprintf(a.out, "  hecate approve %[1]s   or   hecate reject %[1]s   or   hecate attach %[2]s\n", terminal.Line(p.ID), terminal.Line(p.RunID))
+		q.WriteWays(a.out, a.outStyle, p.RunID)
 	}
 	return nil
 }

@@ -32,7 +32,15 @@ func succeed(t *testing.T, args ...string) string {
 func TestApprovals(t *testing.T) {
 	s := waiting(t)
 	out := succeed(t, "approvals", "--server", s.URL)
-	check(t, out, []string{"approval needed", "    │ go test ./...\n", "why: Now the tests.", "hecate approve approval_1", "task task_1 · run run_1"})
+	check(t, out, []string{"approval needed", "    │ go test ./...\n", "why: Now the tests.", "task task_1 · run run_1",
+		"    can be kept:  shell(go test ./...)\n      = shell with exactly this command",
+		"  answer with\n    hecate approve approval_1             yes, this time\n    hecate approve approval_1 --session   yes, and keep it",
+		"    hecate approve approval_1 --remember  the same, written to /project/.hecate/config.toml",
+		"    hecate reject approval_1 --continue   no, and the run goes on\n    hecate reject approval_1              no, which ends the run\n    hecate attach run_1  ",
+	})
+	if strings.Contains(out, "y  this call only") {
+		t.Errorf("it names keys, and reads none:\n%s", out)
+	}
 	if again := succeed(t, "approvals", "task_1", "--server", s.URL); again != out {
 		t.Errorf("of one task:\n%s", again)
 	}

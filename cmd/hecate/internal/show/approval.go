@@ -121,8 +121,41 @@ func (q Question) Write(w io.Writer, st terminal.Style) {
 		}
 	}
 	for _, p := range prompts {
-		p.Others = nil // all are written
+		p.Others, p.Unread = nil, true // all are written
 		q.WriteCall(w, st, p)
+	}
+}
+
+// WriteWays lists the commands that answer the question, which a run asks.
+func (q Question) WriteWays(w io.Writer, st terminal.Style, runID string) {
+	approve, reject := "hecate approve "+q.ApprovalID, "hecate reject "+q.ApprovalID
+	prompts := slices.DeleteFunc(q.Prompts(), func(p Prompt) bool { return !p.Asks() })
+	every := func(answer string) bool {
+		return len(prompts) > 0 && !slices.ContainsFunc(prompts, func(p Prompt) bool { return !p.Allows(answer) })
+	}
+	once := "yes, this time"
+	if slices.ContainsFunc(prompts, func(p Prompt) bool { return slices.Contains(p.Asked.Gates, permission.GateRepetition) }) {
+		once += ", and what was repeated so far is forgotten"
+	}
+	ways := [][2]string{{approve, once}}
+	if every(permission.AnswerSession) {
+		ways = append(ways, [2]string{approve + " --session", "yes, and keep it for this session"})
+	}
+	if every(permission.AnswerRemember) {
+		ways = append(ways, [2]string{approve + " --remember", "the same, written to " + prompts[0].destination()})
+	}
+	if len(prompts) > 0 && !prompts[0].Ends {
+		ways = append(ways, [2]string{reject + " --continue", "no, and the run goes on"})
+	}
+	ways = append(ways, [2]string{reject, "no, which ends the run"}, [2]string{"hecate attach " + runID, "be asked call by call"})
+	columns := 0
+	for _, way := range ways {
+		columns = max(columns, terminal.Columns(terminal.Line(way[0])))
+	}
+	fmt.Fprintln(w, "  answer with")
+	for _, way := range ways {
+		command := terminal.Line(way[0])
+		fmt.Fprintf(w, "    %s%*s  %s\n", command, columns-terminal.Columns(command), "", st.Dim(terminal.Line(way[1])))
 	}
 }
 

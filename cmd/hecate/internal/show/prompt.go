@@ -62,6 +62,7 @@ func (w Where) words() string {
 // the answers with what each would remember.
 type Prompt struct {
 	Settled bool // an earlier question or decision was about the call; this one is not
+	Unread  bool // no key is read where it is shown, so none is named
 	Call    Call
 	Asked   run.ApprovalCall
 	Where   Where
@@ -139,7 +140,10 @@ func (p Prompt) Lines(all bool) []Line {
 	section(p.change())
 	section(append(p.context(all), p.because()...))
 	section(p.others())
-	if p.Asks() {
+	switch {
+	case p.Asks() && p.Unread:
+		section(p.offered())
+	case p.Asks():
 		section(p.choices())
 	}
 	return out
@@ -209,15 +213,21 @@ func (p Prompt) context(all bool) []Line {
 	return prose(Plain, "  Model thinking: ", thinking)
 }
 
-// byLevel are the gates that the level alone, or the server's list, puts up.
-var byLevel = []permission.Gate{permission.GateLevel, permission.GateRuntime, permission.GateHost}
+// byLevel are the gates that the level alone puts up, which the prompt names anyway.
+var byLevel = []permission.Gate{permission.GateLevel, permission.GateHost}
 
 // because says why the call asks if not by its level alone, and what to look at.
 func (p Prompt) because() []Line {
 	var out []Line
-	more := slices.ContainsFunc(p.Asked.Gates, func(g permission.Gate) bool { return !slices.Contains(byLevel, g) })
+	weight, more := Plain, false
+	for _, g := range p.Asked.Gates {
+		more = more || !slices.Contains(byLevel, g)
+		if g != permission.GateRuntime && !slices.Contains(byLevel, g) {
+			weight = Warning // more than the server's list, which asks about much
+		}
+	}
 	if p.Asked.Reason != "" && more {
-		out = append(out, prose(Warning, "  asks because: ", p.Asked.Reason)...)
+		out = append(out, prose(weight, "  asks because: ", p.Asked.Reason)...)
 	}
 	for _, n := range p.Asked.Notes {
 		out = append(out, prose(Warning, "  note: ", n)...)
@@ -289,6 +299,22 @@ func (p Prompt) Scope() []Line {
 	}
 	if w == Warning {
 		out = append(out, Line{Weight: w, Lead: "   ! ", Next: "     ", Text: "careful with a and A: what it runs can be anything"})
+	}
+	return out
+}
+
+// offered is what a yes for more than once would remember, and what that covers.
+func (p Prompt) offered() []Line {
+	if p.Offer == nil || !p.Allows(permission.AnswerSession) {
+		return nil
+	}
+	out := []Line{
+		{Lead: "can be kept:  ", Next: "    ", Text: terminal.Exact(p.Offer.Scope), Exact: true},
+		{Lead: "  = ", Next: "    ", Text: terminal.Line(p.Offer.Covers)},
+	}
+	if StartsOthers(*p.Offer) {
+		out[1].Weight = Warning
+		out = append(out, Line{Weight: Warning, Lead: "  ! ", Next: "    ", Text: "careful with that: what it runs can be anything"})
 	}
 	return out
 }

@@ -19,6 +19,7 @@ import (
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
 	"hecate/domain/event"
+	"hecate/domain/permission"
 	"hecate/domain/run"
 )
 
@@ -274,8 +275,24 @@ func TestDigestOfAStart(t *testing.T) {
 	}
 	var out bytes.Buffer
 	q.Write(&out, terminal.Style{})
-	if want := "    shell\n\n    │ make\n    directory │ /w\n    network   │ true\n\n    y  this call only\n    n  refuse, which ends the run\n"; !strings.Contains(out.String(), want) {
+	if want := "    shell\n\n    │ make\n    directory │ /w\n    network   │ true\n"; !strings.HasSuffix(out.String(), want) {
 		t.Errorf("shown:\n%s", &out)
+	}
+}
+
+// Of a call that the server's list asks about, the rule is named.
+func TestAsksByPolicy(t *testing.T) {
+	for gate, says := range map[permission.Gate]bool{permission.GateRuntime: true, permission.GateLevel: false, permission.GateHost: false, permission.GatePreset: true} {
+		p := show.Prompt{Call: show.Call{Tool: "shell_exec", Why: "A look."}, Asked: run.ApprovalCall{
+			Ruling: run.Ruling{Decision: "ask", Level: 2}, Gates: []permission.Gate{gate}, Reason: "policy shell_exec asks before shell_exec",
+		}}
+		var text strings.Builder
+		for _, r := range show.Rows(p.Lines(false), 80) {
+			text.WriteString(r.Text + "\n")
+		}
+		if got := strings.Contains(text.String(), "  why: A look.\n  asks because: policy shell_exec asks before shell_exec\n"); got != says {
+			t.Errorf("%s:\n%s", gate, &text)
+		}
 	}
 }
 
