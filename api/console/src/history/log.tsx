@@ -2,8 +2,9 @@
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { eventTypes } from '../api/events.gen';
 import type { Event } from '../api/types.gen';
-import { holds, scopeOf, type Filter } from '../state/filter';
-import { by, gist } from '../state/follows';
+import { holds, narrowed, nothing, scopeOf, type Filter } from '../state/filter';
+import { by } from '../state/follows';
+import { gist, type Finder } from '../state/gist';
 import { openHistory, type History, type Scope } from '../state/history';
 import { Button, Empty, Loading, Problem, Time } from '../ui/basics';
 import { Field, Pick } from '../ui/field';
@@ -37,7 +38,7 @@ export function EventLog({ task, run, filter: f, set }: Props) {
         </label>
         <Export scope={scope} keep={keep} />
       </div>
-      <List history={history} shown={shown} run={run} />
+      <List history={history} shown={shown} run={run} narrowed={narrowed(f)} clear={() => set(nothing)} />
     </>
   );
 }
@@ -75,8 +76,20 @@ function Filters({ run, filter: f, set, events }: { run: string; filter: Filter;
   );
 }
 
-function List({ history: h, shown, run }: { history: History | undefined; shown: Event[]; run: string }) {
-  const events = h?.events.value ?? [];
+interface ListProps {
+  history: History | undefined;
+  shown: Event[];
+  run: string;
+  narrowed: boolean;
+  clear: () => void;
+}
+
+function List({ history: h, shown, run, narrowed, clear }: ListProps) {
+  const events = h?.events.value ?? none;
+  const find = useMemo((): Finder => {
+    const known = new Map(events.map((e) => [e.sequence, e]));
+    return (sequence) => known.get(sequence);
+  }, [events]);
   const oldest = events[events.length - 1];
   if (!h || (!h.ready.value && !h.failed.value)) return <Loading what="events" />;
   return (
@@ -88,14 +101,21 @@ function List({ history: h, shown, run }: { history: History | undefined; shown:
           {h.more.value && oldest && <>, back to <Time at={oldest.occurred_at} /></>}
         </p>
       )}
-      {h.ready.value && shown.length === 0 && <Empty title={events.length ? 'No event matches' : 'There are no events'}>{h.more.value ? 'Older ones may.' : undefined}</Empty>}
-      <WindowList label="Events, newest first" items={shown} keyOf={(e) => String(e.sequence)} guess={37} row={(e) => <Row event={e} run={run} />} />
+      {h.ready.value && shown.length === 0 && (
+        <Empty title={narrowed ? 'No event matches the filters' : 'There are no events'}>
+          {h.more.value && 'Older ones may. '}
+          {narrowed && <button type="button" class="more" onClick={clear}>Clear all filters</button>}
+        </Empty>
+      )}
+      <WindowList label="Events, newest first" items={shown} keyOf={(e) => String(e.sequence)} guess={37} row={(e) => <Row event={e} run={run} find={find} />} />
       {h.ready.value && h.more.value && <p class="more-row"><Button kind="quiet" act={h.older}>Load older events</Button></p>}
     </>
   );
 }
 
-function Row({ event: e, run }: { event: Event; run: string }) {
+const none: Event[] = [];
+
+function Row({ event: e, run, find }: { event: Event; run: string; find: Finder }) {
   const [open, setOpen] = useState(false);
   const name = e.run_id || e.task_id || '';
   return (
@@ -103,7 +123,7 @@ function Row({ event: e, run }: { event: Event; run: string }) {
       <button type="button" class="event-head" data-item aria-expanded={open} onClick={() => setOpen(!open)}>
         <span class="row-time"><Time at={e.occurred_at} exact={isToday(e.occurred_at)} /></span>
         <code class="event-type">{e.type}</code>
-        <span class="row-line">{gist(e)}</span>
+        <span class="row-line">{gist(e, find)}</span>
         {!run && <code class="muted event-run">{short(name)}</code>}
         <span class={`row-open ${open ? 'down' : ''}`}><Icon name="right" /></span>
       </button>

@@ -57,7 +57,7 @@ function File({ file: f, diff, choice, planned, few }: { file: LandedFile; diff:
             <code class="patch-path">{f.path}</code>
           </label>
         ) : <code class="patch-path">{f.path}</code>}
-        {on ? <Status of={(planned && planTones[f.outcome]) ?? tones[f.outcome]}>{(planned && plans[f.outcome]) || word(f.outcome)}</Status> : <span class="muted">left out</span>}
+        {on ? <Status of={(planned ? planTones[f.outcome] : undefined) ?? tones[f.outcome]}>{(planned && plans[f.outcome]) || word(f.outcome)}</Status> : <span class="muted">left out</span>}
         {f.class && <span class="chip level-2">{f.class}</span>}
         {f.outcome === 'conflicted' && on && <span class="error-text">{f.reason}</span>}
         {diff?.remark && <span class="muted">{diff.remark}</span>}

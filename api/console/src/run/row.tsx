@@ -3,7 +3,7 @@ import { memo } from '../ui/memo';
 import { useState } from 'preact/hooks';
 import type { Row } from '../state/rows';
 import { Status, Time, tone } from '../ui/basics';
-import { between, duration, money, word } from '../ui/format';
+import { between, duration, money, pathTail, word } from '../ui/format';
 import { Icon } from '../ui/icon';
 import { Markdown } from '../ui/markdown';
 import { Details, Glimpse } from './details';
@@ -66,10 +66,10 @@ function line(r: Row): string {
   if (a.type === 'approval') return String(a.summary?.reason ?? '');
   if (a.type === 'thinking') return calls(a.summary?.tool_calls);
   if (a.type === 'tool_call') {
-    const about = input.command ?? input.path ?? input.pattern ?? input.url ?? input.query ?? input.terminal_id;
+    const about = input.command ?? (typeof input.path === 'string' ? pathTail(input.path) : undefined) ?? input.pattern ?? input.url ?? input.query ?? input.terminal_id;
     return typeof about === 'string' ? about : a.title !== a.tool_name ? (a.title ?? '') : '';
   }
-  return a.path ?? '';
+  return pathTail(a.path);
 }
 
 function calls(names: unknown): string {

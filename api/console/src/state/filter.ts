@@ -24,6 +24,12 @@ export function filterOf(q: URLSearchParams): Filter {
   return Object.fromEntries(names.map((n) => [n, q.get(n) ?? ''])) as unknown as Filter;
 }
 
+/** nothing is a filter that lets everything through. */
+export const nothing: Filter = filterOf(new URLSearchParams());
+
+/** narrowed reports whether a filter leaves something out. */
+export const narrowed = (f: Filter) => names.some((n) => f[n].trim() !== '');
+
 /** scopeOf is what the server is asked for. Words it does not search for: those are looked for in what it answers. */
 export function scopeOf(f: Filter, task: string, run: string, types: readonly string[]): Scope {
   return {

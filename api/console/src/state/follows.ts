@@ -34,11 +34,3 @@ export function byWord(e: Event): string {
   const proof = a.verified === undefined ? '' : a.verified ? ', proved by a token' : ', not proved by a token';
   return `${a.kind}${a.name ? ` ${a.name}` : ''}${a.org ? ` of ${a.org}` : ''}${proof}`;
 }
-
-const telling = ['title', 'tool_name', 'decision', 'outcome', 'reason', 'message', 'error', 'text', 'note', 'path', 'command', 'name', 'model', 'kind', 'status', 'state'];
-
-/** gist is a line of what an event says. */
-export function gist(e: Event): string {
-  const found = telling.map((k) => e.data[k]).filter((v): v is string => typeof v === 'string' && v !== '');
-  return found.filter((v, i) => !found.slice(0, i).some((earlier) => earlier.includes(v))).slice(0, 2).join(' · ').slice(0, 300);
-}

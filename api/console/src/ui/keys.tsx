@@ -27,6 +27,7 @@ const everywhere: Keys = {
   t: () => navigate('/tasks'),
   w: () => navigate('/approvals'),
   h: () => navigate('/history'),
+  m: () => navigate('/system'),
   j: () => step(1),
   k: () => step(-1),
 };
@@ -64,6 +65,7 @@ const help: [string, string][] = [
   ['t', 'tasks'],
   ['w', 'what waits for you'],
   ['h', 'history'],
+  ['m', 'system: the machine, costs, providers, permissions'],
   ['n', 'new task'],
   ['1 2 3 4 5 6', 'in a run: timeline, conversation, changes, take, restore, history'],
   ['y s p x', 'of a call that asks: once, session, project, refuse'],

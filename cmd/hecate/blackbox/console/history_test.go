@@ -51,8 +51,9 @@ func TestHistory(t *testing.T) {
 	p.press("shell_exec")
 	p.until(rows + `.length === 1`)
 	p.visit("/history?until=2020-01-01T00:00:00")
-	p.sees("There are no events")
-	p.visit("/history")
+	p.sees("No event matches the filters")
+	p.click("Clear all filters")
+	p.until(`location.search === ''`)
 	p.until(rows + `.length > 20`)
 	s.run(t, map[string]any{"execution_kind": "shell", "shell_command": "true", "working_directory": project(t)})
 	p.until(rows + `.slice(0, 8).includes('run.awaiting_approval')`) // comes by itself
