@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"hecate/cmd/hecate/internal/client"
@@ -91,6 +92,18 @@ func notOpened(err error, from client.Run) error {
 	return err
 }
 
+// naming says in a refusal the flag in place of the member of the request.
+func naming(err error, member, flag string) error {
+	var refused *client.Error
+	if !errors.As(err, &refused) {
+		return err
+	}
+	said := *refused
+	said.Message = strings.ReplaceAll(said.Message, member, flag)
+	said.UserMessage = strings.ReplaceAll(said.UserMessage, member, flag)
+	return &said
+}
+
 // startServer starts a server on the data directory that has the earlier run.
 func (c againFlags) startServer(ctx context.Context, a *app) (*localServer, error) {
 	if c.Detach {
@@ -169,7 +182,8 @@ Examples:
 // Run does the command.
 func (c resumeCommand) Run(a *app) error {
 	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run, ahead run.Ahead) (client.Run, error) {
-		return server.ResumeRun(ctx, from, c.Reason, int64(c.Budget), ahead)
+		run, err := server.ResumeRun(ctx, from, c.Reason, int64(c.Budget), ahead)
+		return run, naming(err, "budget_micros_usd", "--budget, in millionths of a dollar,")
 	})
 }
 
@@ -219,6 +233,7 @@ func (c branchCommand) Run(a *app) error {
 		return usage(errors.New("--call counts from 1"))
 	}
 	return c.again(a, func(ctx context.Context, server *client.Client, from client.Run, ahead run.Ahead) (client.Run, error) {
-		return server.BranchRun(ctx, from, c.Call, c.Reason, ahead)
+		run, err := server.BranchRun(ctx, from, c.Call, c.Reason, ahead)
+		return run, naming(err, "model_call_index", "--call")
 	})
 }

@@ -60,7 +60,7 @@ func (c completeCommand) Run(a *app) error {
 	}
 	for _, t := range tasks {
 		for _, id := range c.ids(ctx, server, t) {
-			fmt.Fprintf(a.out, "%s\t%s\n", terminal.Line(id), terminal.Cut(terminal.Line(t.Status+": "+t.Title), 60))
+			fmt.Fprintf(a.out, "%s\t%s\n", terminal.Line(id), terminal.Cut(terminal.Line(t.Status+": "+t.Name()), 60))
 		}
 	}
 	return nil

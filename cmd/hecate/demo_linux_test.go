@@ -62,7 +62,7 @@ n=1; while printf 'command %d> ' $n && read -r line; do clear; eval "$line"; ech
 	x.do("send-keys", "y")
 	ended()
 	task := regexp.MustCompile(`task_[0-9a-f]+`).FindString(do("hecate tasks"))
-	check(t, do("hecate tasks "+task), []string{"branch at model call 2 of 1", "$0.0307 in all"})
+	check(t, do("hecate tasks "+task), []string{"branch at model call 2 of run 1", "$0.0307 in all"})
 	check(t, do("hecate usage"), []string{"$0.0307 by all providers"})
 	server.do("send-keys", "C-c")
 	server.screen("exit code 0")

@@ -61,7 +61,7 @@ func (c tasksCommand) Run(a *app) error {
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "TASK\tSTATUS\tCREATED\tTITLE")
 	for _, t := range tasks {
-		title := terminal.Cut(terminal.Line(t.Title), 50)
+		title := terminal.Cut(terminal.Line(t.Name()), 50)
 		if t.PendingApprovals > 0 {
 			title += "  (waits for your approval)"
 		}
@@ -77,7 +77,7 @@ const tableColumns = 100
 func listTasks(a *app, tasks []client.Task) error {
 	st := a.outStyle
 	for _, t := range tasks {
-		title := terminal.Line(t.Title)
+		title := terminal.Line(t.Name())
 		if t.PendingApprovals > 0 {
 			title = st.Yellow("waits for your approval") + ": " + terminal.Cut(title, st.Columns-27)
 		} else {
@@ -113,7 +113,7 @@ func showTask(ctx context.Context, a *app, server *client.Client, id string) err
 	if err != nil {
 		return fmt.Errorf("list the runs of task %s: %w", id, err)
 	}
-	fmt.Fprintf(a.out, "%s  %s\n", a.outStyle.Bold(terminal.Line(t.Title)), a.statusText(t.Status))
+	fmt.Fprintf(a.out, "%s  %s\n", a.outStyle.Bold(terminal.Line(t.Name())), a.statusText(t.Status))
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	for _, row := range [][2]string{
 		{"task", t.ID},
@@ -190,7 +190,7 @@ func followed(r client.Run, runs []client.Run) string {
 	}
 	for _, from := range runs {
 		if from.ID == r.ResumedFrom {
-			return fmt.Sprintf("%s of %d", follows(r), from.Number)
+			return fmt.Sprintf("%s of run %d", follows(r), from.Number)
 		}
 	}
 	return follows(r)

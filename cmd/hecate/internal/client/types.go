@@ -1,7 +1,9 @@
 package client
 
 import (
+	"cmp"
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -36,6 +38,24 @@ type Task struct {
 	LastError         string     `json:"last_error"`
 	CreatedAt         *time.Time `json:"created_at"`
 	UpdatedAt         *time.Time `json:"updated_at"`
+}
+
+// untitled is the title that the server gives to a task without one and without a prompt.
+const untitled = "New task"
+
+// Name is what a task is called: by what it does, if nobody gave it a title.
+func (t Task) Name() string {
+	name := ""
+	switch {
+	case t.Title != untitled:
+	case t.ShellCommand != "":
+		name = t.ShellCommand
+	case t.GitCommand != "":
+		name = "git " + t.GitCommand
+	case t.FilePath != "":
+		name = t.FileOperation + " " + t.FilePath
+	}
+	return cmp.Or(strings.TrimSpace(name), t.Title)
 }
 
 // NewTask is what a task is created from.
