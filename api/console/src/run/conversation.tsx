@@ -1,10 +1,12 @@
 // The conversation of a run, as the model sees it, and ways to go on from it.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Message } from '../api/types.gen';
+import { get } from '../api/client';
+import type { Message, Patch, Run } from '../api/types.gen';
+import { originsOf, type Origin } from '../state/lineage';
 import { hash } from '../state/router';
 import { hasEnded, waiting, type RunStore } from '../state/run';
 import { Arguments } from '../approval/arguments';
-import { Button, Empty, Loading } from '../ui/basics';
+import { Button, Dialog, Empty, Loading } from '../ui/basics';
 import { Code } from '../ui/code';
 import { Markdown } from '../ui/markdown';
 import { WindowList } from '../ui/window';
@@ -13,14 +15,16 @@ import { goOn } from './actions';
 interface Entry {
   key: string;
   message: Message;
-  /** call is the model call of this run that made the message; 0 if another run's did. */
-  call: number;
+  /** origin is the model call that made the message, of an answer. */
+  origin: Origin | undefined;
 }
 
 export function Conversation({ store }: { store: RunStore }) {
   const run = store.run.value!;
   const artifact = store.picture.value?.artifacts?.find((a) => a.kind === 'agent_conversation');
-  const entries = useMemo(() => entriesOf(artifact?.content_text, run.model_call_count, artifact?.status === 'streaming'), [artifact?.content_text, artifact?.status, run.model_call_count]);
+  const entries = useMemo(() => entriesOf(artifact?.content_text, run, store.runs.value, artifact?.status === 'streaming'), [artifact?.content_text, artifact?.status, run, store.runs.value]);
+  const patches = usePatches(store);
+  const [asked, setAsked] = useState(0);
   if (!store.picture.value) return <Loading what="the conversation" />;
   if (entries.length === 0) return <Empty title="No conversation">{store.task.value?.execution_kind === 'agent_loop' ? 'It begins with the first model call.' : 'Only agents have one.'}</Empty>;
   const ended = hasEnded(run);
@@ -28,47 +32,73 @@ export function Conversation({ store }: { store: RunStore }) {
   const free = ended && (!latest || hasEnded(latest));
   return (
     <>
-      <WindowList label="Conversation" items={entries} keyOf={(e) => e.key} guess={90} follow={!ended && waiting(store).length === 0} row={(e) => <MessageView entry={e} again={free && e.call > 0 ? () => again(e.call) : undefined} />} />
+      <WindowList label="Conversation" items={entries} keyOf={(e) => e.key} guess={90} follow={!ended && waiting(store).length === 0} row={(e) => <MessageView entry={e} patches={patches} again={free && e.origin && e.origin.run === 0 && e.origin.call > 0 ? () => setAsked(e.origin!.call) : undefined} />} />
       {free && <Continue at={`/tasks/${run.task_id}/runs/${run.id}`} />}
+      {asked > 0 && <Again at={`/tasks/${run.task_id}/runs/${run.id}`} call={asked} close={() => setAsked(0)} />}
     </>
   );
-
-  function again(call: number) {
-    return goOn(`/tasks/${run.task_id}/runs/${run.id}/retry-from-model-call`, { model_call_index: call, reason: 'console' });
-  }
 }
 
-/** entriesOf numbers the answers of this run: they are the last ones, what stands before was inherited. */
-function entriesOf(text: string | undefined, calls: number, streaming: boolean): Entry[] {
+/** Again asks before a model call is made again: it costs, and it works in the same files. */
+function Again({ at, call, close }: { at: string; call: number; close: () => void }) {
+  const go = () => goOn(`${at}/retry-from-model-call`, { model_call_index: call, reason: 'console' });
+  return (
+    <Dialog title={`Retry from model call ${call}`} close={close}>
+      <p>Starts another run at once, which makes this model call again and goes on from its answer. Its model calls cost as those of any run do.</p>
+      <p class="muted">What was done in the workspace since stays.</p>
+      <div class="actions">
+        <Button kind="quiet" act={close}>Back</Button>
+        <Button kind="primary" act={go}>Start the run</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+/** entriesOf tells of each answer which model call made it. */
+function entriesOf(text: string | undefined, run: Run, runs: Run[], streaming: boolean): Entry[] {
   if (!text) return [];
   const messages = JSON.parse(text) as Message[];
-  const answers = messages.filter((m) => m.role === 'assistant').length;
-  const half = streaming && messages[messages.length - 1]?.role === 'assistant' && answers > 0 && !messages[messages.length - 1]!.tool_calls ? 1 : 0;
-  let call = calls - (answers - half);
-  return messages.map((message, i) => ({ key: String(i), message, call: message.role === 'assistant' ? Math.min(Math.max(0, ++call), calls) : 0 }));
+  const origins = originsOf(messages, run, runs, streaming);
+  let n = 0;
+  return messages.map((message, i) => ({ key: String(i), message, origin: message.role === 'assistant' ? origins[n++] : undefined }));
+}
+
+/** usePatches are what the run's file tools have written, once it is there: replaced pieces are shown with their lines. */
+function usePatches(store: RunStore): Patch[] {
+  const run = store.run.value!;
+  const [patches, setPatches] = useState<Patch[]>([]);
+  const written = store.picture.value?.artifacts?.filter((a) => a.kind === 'patch').length ?? 0;
+  useEffect(() => {
+    if (written > 0) get<Patch[]>(`/tasks/${run.task_id}/runs/${run.id}/patches`).then(setPatches, () => undefined); // without them pieces can be read as well
+  }, [run.id, written]);
+  return patches;
 }
 
 const names: Record<string, string> = { system: 'Instructions', user: 'You', assistant: 'Agent', tool: 'Result' };
 
-function MessageView({ entry: { message: m, call }, again }: { entry: Entry; again: (() => unknown) | undefined }) {
+function MessageView({ entry: { message: m, origin }, patches, again }: { entry: Entry; patches: Patch[]; again: (() => unknown) | undefined }) {
   const folded = m.role === 'tool' || m.role === 'system';
   return (
     <article class={`message from-${m.role} ${m.tool_error ? 'bad' : ''}`} data-item tabIndex={-1} aria-label={names[m.role] ?? m.role}>
       <header>
         <strong>{names[m.role] ?? m.role}</strong>
         {m.tool_call_id && <span class="muted">to {m.tool_call_id}{m.tool_error ? ', failed' : ''}</span>}
-        {call > 0 && <span class="muted">model call {call}</span>}
-        {again && <Button kind="quiet" class="again" title="A branch: makes this model call again in another run. What was done in the workspace since stays." act={again}>↻ retry from here</Button>}
+        {origin && <span class="muted">{originWord(origin)}</span>}
+        {again && <Button kind="quiet" class="again" title="A branch: makes this model call again in another run. What was done in the workspace since stays." act={again}>↻ retry from here …</Button>}
       </header>
       {m.content && (folded ? <Code text={m.content} label={names[m.role] ?? m.role} lines={6} /> : <Markdown text={m.content} />)}
       {(m.tool_calls ?? []).map((c) => (
         <div key={c.id} class="message-call">
           <p><strong>{c.function.name}</strong> <span class="muted">{c.id}</span></p>
-          <Arguments tool={c.function.name} args={parsed(c.function.arguments)} />
+          <Arguments tool={c.function.name} args={parsed(c.function.arguments)} patches={patches} />
         </div>
       ))}
     </article>
   );
+}
+
+function originWord({ call, run }: Origin): string {
+  return [call > 0 && `model call ${call}`, run > 0 && `of run ${run}`].filter(Boolean).join(' ');
 }
 
 /** parsed is the arguments as the model meant them, or what it wrote if that is no JSON. */

@@ -99,6 +99,7 @@ func TestNewOperator(t *testing.T) {
 	p.click("Conversation")
 	p.sees("model call 2")
 	value[chromedp.Void](p, `[...document.querySelectorAll('.message')].find((e) => e.innerText.includes('model call 2')).querySelector('.again').click()`)
+	p.click("Start the run")
 	p.until(`document.querySelector('.chain [aria-current]')?.innerText.includes('branch')`)
 	approve()
 	p.until(`document.querySelector('.whole')?.innerText.includes('for all 2 runs of the task')`)

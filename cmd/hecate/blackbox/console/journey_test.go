@@ -101,7 +101,10 @@ func TestRefuseAndContinue(t *testing.T) {
 	p.until(`document.querySelectorAll('.chain .stop').length === 2 && document.querySelector('.chain [aria-current]').innerText.includes('continue')`)
 	p.press("2")
 	p.until(`document.querySelectorAll('.again').length === 1`) // only the answer that this run made
+	p.sees("model call 1 of run 1")
 	p.click("retry from here")
+	p.sees("cost as those of any run do")
+	p.click("Start the run")
 	p.until(`document.querySelectorAll('.chain .stop').length === 3`)
 	p.until(`document.querySelector('.run-state')?.innerText.includes('completed')`)
 }
