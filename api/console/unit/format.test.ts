@@ -1,9 +1,10 @@
 import type { Task } from '../src/api/types.gen';
-import { baseName, between, count, duration, many, money, nameOf, short, size, word } from '../src/ui/format';
+import { baseName, between, count, duration, exactly, many, money, nameOf, short, size, word } from '../src/ui/format';
 import { same, test } from './check';
 
-test('money has as many digits as it takes to see it', () => {
-  same([undefined, 0, 1200, 99_999, 100_000, 1_234_567].map(money), ['$0', '$0', '$0.0012', '$0.1000', '$0.10', '$1.23']);
+test('money has as many digits as it takes to see it, the same everywhere', () => {
+  same([undefined, 0, 7, 300, 1200, 99_999, 100_000, 1_234_567].map(money), ['$0', '$0', '$0.000007', '$0.0003', '$0.0012', '$0.1000', '$0.1000', '$1.2346']);
+  same([4_267, 3_130, 3_150, 10_547].map(exactly), ['$0.004267', '$0.003130', '$0.003150', '$0.010547']);
 });
 
 test('durations change their unit', () => {

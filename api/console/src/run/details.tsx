@@ -7,7 +7,7 @@ import { Arguments } from '../approval/arguments';
 import type { Row } from '../state/rows';
 import { Facts, Problem, Status, Time } from '../ui/basics';
 import { Code, languageOf } from '../ui/code';
-import { baseName, count, duration, between, money, size, word } from '../ui/format';
+import { baseName, count, duration, between, exactly, size, word } from '../ui/format';
 import { Markdown } from '../ui/markdown';
 import { Settle } from './settle';
 
@@ -37,7 +37,7 @@ export function Details({ row }: { row: Row }) {
       {a.artifact_id && <Content row={row} />}
       {row.step && a.type === 'tool_call' && <p><a href={`${row.at}/restore?before=${row.step.id}`}>Put the workspace back to before this</a></p>}
       {row.model && (
-        <Facts of={[['Model', row.model.model], ['Tokens in', row.model.inputTokens !== undefined && count(row.model.inputTokens)], ['Tokens out', row.model.outputTokens !== undefined && count(row.model.outputTokens)], ['Cost', row.model.costKnown ? money(row.model.cost) : 'not known']]} />
+        <Facts of={[['Model', row.model.model], ['Tokens in', row.model.inputTokens !== undefined && count(row.model.inputTokens)], ['Tokens out', row.model.outputTokens !== undefined && count(row.model.outputTokens)], ['Cost', row.model.costKnown ? exactly(row.model.cost) : 'not known']]} />
       )}
       <Advanced row={row} />
     </div>

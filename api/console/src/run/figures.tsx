@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks';
 import type { Run, Step } from '../api/types.gen';
 import type { ModelCallFacts } from '../state/facts';
 import { Lasting } from '../ui/basics';
-import { between, count, duration, money } from '../ui/format';
+import { between, count, duration, exactly, money } from '../ui/format';
 import { hasEnded } from '../state/run';
 
 interface Props {
@@ -23,7 +23,7 @@ export function Figures({ run, runs, calls, steps }: Props) {
     <section class="card figures">
       <h2>Figures</h2>
       <dl class="big">
-        <div><dt>Cost</dt><dd>{money(total)}{run.cost_known ? '' : ' +'}</dd></div>
+        <div><dt>Cost</dt><dd title={exactly(total)}>{money(total)}{run.cost_known ? '' : ' +'}</dd></div>
         <div><dt>Time</dt><dd>{hasEnded(run) ? duration(between(run.started_at, run.finished_at)) : <Lasting from={run.started_at} />}</dd></div>
         <div><dt>Model calls</dt><dd>{count(run.model_call_count)}</dd></div>
         <div><dt>Tokens</dt><dd title={`${count(input)} in, ${count(output)} out`}>{count(input + output)}</dd></div>
@@ -41,7 +41,7 @@ function Whole({ runs, at }: { runs: Run[]; at: Run }) {
   if (runs.length < 2) return null;
   const now = runs.map((r) => (r.id === at.id ? at : r)); // the list is asked for less often
   const sum = now.reduce((n, r) => n + (r.total_cost_micros_usd ?? 0), 0);
-  return <p class="whole">{money(sum)}{now.every((r) => r.cost_known) ? '' : ' +'} <span class="muted">for all {count(runs.length)} runs of the task</span></p>;
+  return <p class="whole" title={exactly(sum)}>{money(sum)}{now.every((r) => r.cost_known) ? '' : ' +'} <span class="muted">for all {count(runs.length)} runs of the task</span></p>;
 }
 
 function Ceiling({ run }: { run: Run }) {
@@ -81,7 +81,7 @@ function Bars({ calls, steps }: { calls: ModelCallFacts[]; steps: Step[] }) {
           const h = Math.max(1.5, (value(c) / most) * 58);
           return (
             <rect key={c.index} x={i * 10 + 1} y={60 - h} width={8} height={h} class={c.costKnown ? '' : 'unknown'}>
-              <title>{`Call ${c.index}: ${money(c.cost)}, ${count(c.inputTokens)} in, ${count(c.outputTokens)} out`}</title>
+              <title>{`Call ${c.index}: ${exactly(c.cost)}, ${count(c.inputTokens)} in, ${count(c.outputTokens)} out`}</title>
             </rect>
           );
         })}
@@ -96,7 +96,7 @@ function Bars({ calls, steps }: { calls: ModelCallFacts[]; steps: Step[] }) {
             <thead><tr><th scope="col">Call</th><th scope="col">In</th><th scope="col">Out</th><th scope="col">Cost</th><th scope="col">Time</th></tr></thead>
             <tbody>
               {calls.map((c) => (
-                <tr key={c.index}><td>{c.index}</td><td>{count(c.inputTokens)}</td><td>{count(c.outputTokens)}</td><td>{c.costKnown ? money(c.cost) : '?'}</td><td>{took(c)}</td></tr>
+                <tr key={c.index}><td>{c.index}</td><td>{count(c.inputTokens)}</td><td>{count(c.outputTokens)}</td><td>{c.costKnown ? exactly(c.cost) : '?'}</td><td>{took(c)}</td></tr>
               ))}
             </tbody>
           </table>

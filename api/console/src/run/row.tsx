@@ -3,7 +3,7 @@ import { memo } from '../ui/memo';
 import { useState } from 'preact/hooks';
 import type { Row } from '../state/rows';
 import { Status, Time, tone } from '../ui/basics';
-import { between, duration, money, pathTail, word } from '../ui/format';
+import { between, duration, exactly, money, pathTail, word } from '../ui/format';
 import { Icon } from '../ui/icon';
 import { Markdown } from '../ui/markdown';
 import { Details, Glimpse } from './details';
@@ -25,7 +25,7 @@ export const RowView = memo(function RowView({ row }: { row: Row }) {
         <span class="row-line">{line(row)}</span>
         {loud(a.type, status) && <Status of={status} />}
         <span class="row-figures">
-          {row.model?.done && <span class="cost">{row.model.costKnown ? money(row.model.cost) : 'cost unknown'}</span>}
+          {row.model?.done && <span class="cost" title={row.model.costKnown ? `${exactly(row.model.cost)}, shown rounded` : undefined}>{row.model.costKnown ? money(row.model.cost) : 'cost unknown'}</span>}
           {took && <span>{took}</span>}
         </span>
         <span class={`row-open ${open ? 'down' : ''}`}><Icon name="right" /></span>

@@ -4,7 +4,8 @@ import type { LiveWorker, Projection, RuntimeStats, Session, UsageSummary } from
 import { useLoad } from '../state/load';
 import { attempt, say } from '../state/notices';
 import { Button, Facts, Loading, Problem, Status } from '../ui/basics';
-import { count, duration, many, money } from '../ui/format';
+import { count, duration, exactly, many, money } from '../ui/format';
+import { knownTitle } from './usage';
 
 interface Health {
   version: string;
@@ -23,7 +24,7 @@ export function Server() {
         <Queue stats={stats} />
         <section class="card">
           <h2><a href="/system/usage">Cost of all model calls</a></h2>
-          <Facts of={[['Known', money(usage.used_micros_usd)], ['Not known', usage.unknown_cost_calls > 0 && `that of ${many(usage.unknown_cost_calls, 'call')}`]]} />
+          <Facts of={[[usage.unknown_cost_calls > 0 ? 'Known' : 'Cost', <span title={usage.unknown_cost_calls > 0 ? knownTitle : exactly(usage.used_micros_usd)}>{money(usage.used_micros_usd)}</span>], ['Not known', usage.unknown_cost_calls > 0 && `that of ${many(usage.unknown_cost_calls, 'call')}`]]} />
         </section>
       </div>
       <Workers of={stats.workers} />

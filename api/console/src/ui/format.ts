@@ -7,10 +7,17 @@ export function nameOf(t: Task): string {
   return t.title === 'New task' && command ? command : t.title;
 }
 
+/** money has four decimals, and six where four would hide most of a small sum: as hecate usage has it. */
 export function money(microUSD: number | undefined): string {
-  const usd = (microUSD ?? 0) / 1e6;
-  if (usd === 0) return '$0';
-  return '$' + usd.toFixed(Math.abs(usd) < 0.1 ? 4 : 2);
+  const micro = microUSD ?? 0;
+  if (micro === 0) return '$0';
+  if (micro < 1000 && micro % 100 !== 0) return exactly(micro);
+  return '$' + (Math.round(micro / 100) / 1e4).toFixed(4);
+}
+
+/** exactly is the same with all digits: parts that are added up are not to be rounded one by one. */
+export function exactly(microUSD: number | undefined): string {
+  return '$' + ((microUSD ?? 0) / 1e6).toFixed(6);
 }
 
 export function count(n: number | undefined): string {
