@@ -218,7 +218,7 @@ func startTask(ts *testscript.TestScript, _ bool, args []string) {
 // direct COMMAND starts a task without a model and sets TASK and RUN.
 func startDirect(ts *testscript.TestScript, _ bool, args []string) {
 	ctx, c := context.Background(), serverOf(ts)
-	body, err := json.Marshal(map[string]any{"prompt": "a command", "execution_kind": "shell", "shell_command": args[0], "working_directory": ts.MkAbs("project")})
+	body, err := json.Marshal(map[string]any{"execution_kind": "shell", "shell_command": args[0], "working_directory": ts.MkAbs("project")})
 	ts.Check(err)
 	res, err := http.Post(c.BaseURL()+"/hecate/v1/tasks", "application/json", bytes.NewReader(body))
 	ts.Check(err)

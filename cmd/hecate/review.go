@@ -27,9 +27,9 @@ type review struct {
 	reviewFlags
 	command     string // that was given, for hints
 	question    string
-	nothing     string // what to say if there is nothing to do
-	conflicting string // what can be done about conflicts; "" if they keep nothing from being done
-	withheld    string // what can be done about files that are left out
+	nothing     func() string // what to say if there is nothing to do
+	conflicting string        // what can be done about conflicts; "" if they keep nothing from being done
+	withheld    string        // what can be done about files that are left out
 }
 
 // through previews, asks and does.
@@ -99,7 +99,7 @@ func (r review) conclude(l client.Landed, done bool) error {
 	n := r.changes(l)
 	switch {
 	case !done && n == 0:
-		fmt.Fprintln(r.out, r.nothing)
+		fmt.Fprintln(r.out, r.nothing())
 	case done && l.Branch != "":
 		fmt.Fprintf(r.out, "%s %s on the new branch %s (%.12s) of %s\n", r.outStyle.Green("✓"), show.Count(n, "file"), terminal.Line(l.Branch), l.Commit, terminal.Line(l.Target))
 	case done:

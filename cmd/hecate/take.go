@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/terminal"
+	"hecate/domain/run"
 )
 
 // takeCommand is "hecate take".
@@ -53,13 +57,40 @@ func (c takeCommand) Run(a *app) error {
 			return err
 		}
 		plan := client.Take{Paths: c.Paths, Branch: branch, Sensitive: c.Sensitive, Markers: c.Markers}
-		r := review{app: a, reviewFlags: c.reviewFlags, command: "hecate take " + run.ID, question: "take this? y or n: ", nothing: "there is nothing to take"}
+		r := review{app: a, reviewFlags: c.reviewFlags, command: "hecate take " + run.ID, question: "take this? y or n: ", nothing: func() string { return nothingToTake(ctx, server, run) }}
 		if !c.Markers {
 			r.conflicting = "take the others by naming them, or have both sides written: --markers"
 		}
 		r.withheld = "files that make programs run, or say what agents may do, stay behind; to take them as well: --sensitive"
 		return r.through(func(digest string) (client.Landed, error) { return server.TakeRun(ctx, run, plan, digest, r.waiting) })
 	})
+}
+
+// nothingToTake says that there is nothing, and where it is if it was taken before.
+func nothingToTake(ctx context.Context, server *client.Client, of client.Run) string {
+	const nothing = "there is nothing to take"
+	var last run.WorkspaceTaken
+	var at time.Time
+	err := eachEvent(ctx, server, of.TaskID, of.ID, func(e client.Event) bool {
+		var taken run.WorkspaceTaken
+		if e.Type == taken.EventType() && json.Unmarshal(e.Data, &taken) == nil && taken.Whole {
+			last, at = taken, e.OccurredAt
+		}
+		return true
+	})
+	if err != nil || at.IsZero() {
+		return nothing
+	}
+	dir := terminal.Line(last.Target)
+	text := nothing + ": all that the run has changed was taken already, on " + shortTime(&at)
+	if last.Branch != "" {
+		return text + fmt.Sprintf("\n  it is on the branch %s of %s, as the commit %.12s", terminal.Line(last.Branch), dir, terminal.Line(last.Commit))
+	}
+	text += ", into " + dir
+	if r, err := server.Run(ctx, of.TaskID, of.ID); err == nil && r.WorkspacePath != "" {
+		text += "\n  what you have undone there since is in the copy still: " + terminal.Line(r.WorkspacePath)
+	}
+	return text
 }
 
 // restoreCommand is "hecate restore".
@@ -100,7 +131,7 @@ func (c restoreCommand) Run(a *app) error {
 		plan := client.Restore{Before: c.Before, Force: c.Force}
 		r := review{
 			app: a, reviewFlags: c.reviewFlags, command: "hecate restore " + run.ID + " --before " + c.Before,
-			question: "put this back? y or n: ", nothing: "the workspace is as it was then already",
+			question: "put this back? y or n: ", nothing: func() string { return "the workspace is as it was then already" },
 		}
 		if !c.Force {
 			r.conflicting = "they were changed since by others than the run; to put them back as well: --force"
