@@ -73,7 +73,7 @@ func nothingToTake(ctx context.Context, server *client.Client, of client.Run) st
 	var at time.Time
 	err := eachEvent(ctx, server, of.TaskID, of.ID, func(e client.Event) bool {
 		var taken run.WorkspaceTaken
-		if e.Type == taken.EventType() && json.Unmarshal(e.Data, &taken) == nil && taken.Whole {
+		if e.Type == taken.EventType() && json.Unmarshal(e.Data, &taken) == nil && taken.Whole && taken.Branch == "" { // what is on a branch can be taken again
 			last, at = taken, e.OccurredAt
 		}
 		return true
@@ -81,12 +81,7 @@ func nothingToTake(ctx context.Context, server *client.Client, of client.Run) st
 	if err != nil || at.IsZero() {
 		return nothing
 	}
-	dir := terminal.Line(last.Target)
-	text := nothing + ": all that the run has changed was taken already, on " + shortTime(&at)
-	if last.Branch != "" {
-		return text + fmt.Sprintf("\n  it is on the branch %s of %s, as the commit %.12s", terminal.Line(last.Branch), dir, terminal.Line(last.Commit))
-	}
-	text += ", into " + dir
+	text := nothing + ": all that the run has changed was taken already, on " + shortTime(&at) + ", into " + terminal.Line(last.Target)
 	if r, err := server.Run(ctx, of.TaskID, of.ID); err == nil && r.WorkspacePath != "" {
 		text += "\n  what you have undone there since is in the copy still: " + terminal.Line(r.WorkspacePath)
 	}
