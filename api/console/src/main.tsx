@@ -4,8 +4,8 @@ import { render } from 'preact';
 import { Approvals } from './pages/approvals';
 import { EventPage, HistoryPage } from './pages/history';
 import { NewTask } from './pages/new-task';
-import { RunPage } from './pages/run';
-import { SystemPage } from './pages/system';
+import { isTab, RunPage } from './pages/run';
+import { isPart, SystemPage } from './pages/system';
 import { TaskPage } from './pages/task';
 import { Tasks } from './pages/tasks';
 import { startFeed } from './state/feed';
@@ -13,7 +13,7 @@ import { inboxCount, watchInbox } from './state/inbox';
 import { path, title } from './state/router';
 import { watchTasks } from './state/tasks';
 import './state/theme';
-import { Empty } from './ui/basics';
+import { Nowhere } from './ui/basics';
 import { listenToKeys } from './ui/keys';
 import { Shell } from './ui/shell';
 
@@ -21,13 +21,14 @@ function Page() {
   const parts = path.value.split('/').filter(Boolean).map(decodeURIComponent);
   const [first, task, runs, run, tab] = parts;
   if (first === undefined || (first === 'tasks' && !task)) return <Tasks />;
-  if (first === 'approvals') return <Approvals />;
-  if (first === 'history') return task ? <EventPage key={task} sequence={Number(task)} /> : <HistoryPage />;
-  if (first === 'system') return <SystemPage part={task ?? ''} />;
+  if (first === 'approvals' && !task) return <Approvals />;
+  if (first === 'history' && !task) return <HistoryPage />;
+  if (first === 'history' && /^[1-9]\d*$/.test(task!) && !runs) return <EventPage key={task} sequence={Number(task)} />;
+  if (first === 'system' && isPart(task ?? '') && !runs) return <SystemPage part={task ?? ''} />;
   if (first === 'tasks' && task === 'new') return <NewTask />;
   if (first === 'tasks' && runs === undefined) return <TaskPage key={task} id={task!} />;
-  if (first === 'tasks' && runs === 'runs' && run) return <RunPage key={run} taskId={task!} runId={run} tab={tab ?? 'timeline'} />;
-  return <Empty title="There is nothing here">The address may be incomplete. <a href="/tasks">All tasks</a></Empty>;
+  if (first === 'tasks' && runs === 'runs' && run && isTab(tab ?? 'timeline')) return <RunPage key={run} taskId={task!} runId={run} tab={tab ?? 'timeline'} />;
+  return <Nowhere />;
 }
 
 effect(() => {

@@ -14,7 +14,7 @@ interface Props {
 }
 
 const levels = ['silent', 'visible', 'asks'];
-const names: Record<Choice['decision'], string> = { once: 'Once', session: 'Session', project: 'Project', deny: 'Refuse' };
+const names: Record<Choice['decision'], string> = { once: 'Once', session: 'Session', project: 'Project', deny: 'Refuse this' };
 const keys: Record<string, Choice['decision']> = { y: 'once', s: 'session', p: 'project', x: 'deny' };
 
 export function CallCard({ approval, call, number, args, choice, choose }: Props) {
@@ -54,7 +54,7 @@ function Choose({ approval, call, choice, choose, decisions }: ChooseProps) {
         {decisions.map((d) => (
           <label key={d} class={`segment ${d}`}>
             <input type="radio" name={id} checked={choice.decision === d} onChange={() => choose({ decision: d })} />
-            <span>{names[d]}</span>
+            <span title={d === 'deny' ? 'Only this call' : undefined}>{names[d]}</span>
           </label>
         ))}
       </div>

@@ -4,6 +4,7 @@ import { post, Refused } from '../api/client';
 import type { Approval, ResolveApprovalRequest, Task } from '../api/types.gen';
 import { answer, asked, denied, firstChoices, refusal, type Choice } from '../state/answer';
 import { useBundle } from '../state/bundle';
+import { offline } from '../state/feed';
 import { attempt, say } from '../state/notices';
 import { Button, Problem, Time } from '../ui/basics';
 import { many, word } from '../ui/format';
@@ -29,7 +30,7 @@ export function ApprovalPanel({ approval: a, task, keys }: Props) {
   const total = asked(a).length;
   const label = total === 0 ? 'Approve' : no === 0 ? `Approve ${many(total, 'call')}` : no === total ? 'Refuse all, go on' : `Approve ${total - no}, refuse ${no}`;
   // Nobody says yes to what is not shown.
-  const ready = bundle !== undefined && (total > 0 || task !== undefined);
+  const ready = !offline.value && bundle !== undefined && (total > 0 || task !== undefined);
   const go = () => ready && send(answer(a, choices, ''), no === total && total > 0 ? 'Refused; the run goes on.' : 'Answered; the run goes on.');
   useKeys({ a: () => void go(), r: () => setRefusing(true) }, keys);
 
@@ -60,8 +61,8 @@ export function ApprovalPanel({ approval: a, task, keys }: Props) {
         <Refusal close={() => setRefusing(false)} send={(note, goOn) => send(refusal(a, note, goOn), goOn ? 'Refused; the run goes on.' : 'Refused; the run ends.')} mayGoOn={total > 0} />
       ) : (
         <div class="actions">
-          <Button kind="quiet" hint="r" act={() => setRefusing(true)}>Refuse …</Button>
-          <Button kind="primary" hint="a" disabled={!ready} act={go}>{label}</Button>
+          <Button kind="quiet" hint="r" title={total > 0 ? 'All calls at once; the run then ends or goes on' : undefined} act={() => setRefusing(true)}>{total > 0 ? 'Refuse everything …' : 'Refuse …'}</Button>
+          <Button kind="primary" hint="a" online disabled={!ready} act={go}>{label}</Button>
         </div>
       )}
     </section>
@@ -94,8 +95,8 @@ function Refusal({ close, send, mayGoOn }: { close: () => void; send: (note: str
       </label>
       <div class="actions">
         <Button kind="quiet" act={close}>Back</Button>
-        <Button kind="danger" act={() => send(note, false)}>Refuse and end the run</Button>
-        {mayGoOn && <Button act={() => send(note, true)}>Refuse and go on</Button>}
+        <Button kind="danger" online act={() => send(note, false)}>Refuse and end the run</Button>
+        {mayGoOn && <Button online act={() => send(note, true)}>Refuse and go on</Button>}
       </div>
     </div>
   );

@@ -20,6 +20,9 @@ import { useTitle } from '../ui/title';
 
 const tabs = ['timeline', 'conversation', 'changes', 'take', 'restore', 'history'] as const;
 
+/** isTab reports whether a run has a view of that name. */
+export const isTab = (name: string) => tabs.some((t) => t === name);
+
 export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string; tab: string }) {
   const [store, setStore] = useState<RunStore>();
   useEffect(() => {
@@ -45,7 +48,7 @@ export function RunPage({ taskId, runId, tab }: { taskId: string; runId: string;
             label="Views of the run"
             tabs={tabs.map((t) => ({
               href: runPath(taskId, runId, t === 'timeline' ? '' : t), current: t === tab,
-              children: <>{t[0]!.toUpperCase() + t.slice(1)}{t === 'changes' && <Count of={store.picture.value?.artifacts?.filter((a) => a.kind === 'patch').length} />}</>,
+              children: <>{t[0]!.toUpperCase() + t.slice(1)}{t === 'changes' && <Count of={store.picture.value?.artifacts?.filter((a) => a.kind === 'patch' && a.status !== 'reverted').length} />}</>,
             }))}
           />
           <View tab={tab} store={store} />
@@ -68,7 +71,7 @@ function View({ tab, store }: { tab: string; store: RunStore }) {
 }
 
 function Count({ of }: { of: number | undefined }) {
-  return of ? <span class="count">{of}</span> : null;
+  return of ? <span class="count" title="Changes that are applied or proposed; without those that were taken back">{of}</span> : null;
 }
 
 function Head({ store }: { store: RunStore }) {

@@ -9,6 +9,9 @@ import { useTitle } from '../ui/title';
 
 const parts = [['', 'Server', Server], ['usage', 'Cost', Usage], ['providers', 'Providers', Providers], ['policies', 'Work policies', Policies], ['permissions', 'Permissions', Grants]] as const;
 
+/** isPart reports whether the system has a part of that name. */
+export const isPart = (name: string) => parts.some(([p]) => p === name);
+
 export function SystemPage({ part }: { part: string }) {
   const [id, name, View] = parts.find(([p]) => p === part) ?? parts[0];
   useTitle(id ? `${name} – System` : 'System');

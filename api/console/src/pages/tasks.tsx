@@ -3,7 +3,7 @@ import { computed, signal } from '@preact/signals';
 import type { Task } from '../api/types.gen';
 import { navigate, query, runPath, taskPath } from '../state/router';
 import { loadTasks, page, tasks, tasksFailed } from '../state/tasks';
-import { Button, Empty, Lasting, Loading, Problem, Status, Time } from '../ui/basics';
+import { Button, Empty, Lasting, Loading, Problem, Status, Time, utc } from '../ui/basics';
 import { baseName, many, nameOf, word } from '../ui/format';
 import { Icon } from '../ui/icon';
 import { useTitle } from '../ui/title';
@@ -113,7 +113,7 @@ function Row({ t }: { t: Task }) {
         {t.working_directory && <span title={t.working_directory}>{baseName(t.working_directory) || t.working_directory}</span>}
         {t.latest_model && <span>{t.latest_model}</span>}
       </span>
-      <span class="task-time">{busy ? <Lasting from={t.started_at} /> : <Time at={t.updated_at ?? t.created_at} />}</span>
+      <span class="task-time">{busy && t.started_at ? <span title={`Started ${utc(t.started_at)}`}>started <Lasting from={t.started_at} /> ago</span> : <>{t.updated_at ? 'updated' : 'created'} <Time at={t.updated_at ?? t.created_at} /></>}</span>
     </a>
   );
 }

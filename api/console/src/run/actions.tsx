@@ -18,7 +18,7 @@ export function Actions({ store }: { store: RunStore }) {
   if (!hasEnded(run)) {
     return (
       <div class="actions">
-        <Button kind="danger" act={() => attempt(() => post(at + '/cancel', {}))}>Cancel run</Button>
+        <Button kind="danger" online act={() => attempt(() => post(at + '/cancel', {}))}>Cancel run</Button>
       </div>
     );
   }
@@ -27,7 +27,7 @@ export function Actions({ store }: { store: RunStore }) {
     <div class="actions">
       <Button kind="quiet" act={() => setOpen('delete')} disabled={busy}>Delete …</Button>
       {store.task.value?.execution_kind === 'agent_loop' && <a class="button" href={runPath(run.task_id, run.id, 'conversation') + '#continue'}>Continue …</a>}
-      <Button act={() => goOn(at + '/retry', {})} disabled={busy} title="The same again from the beginning, in a fresh workspace">Retry</Button>
+      <Button online act={() => goOn(at + '/retry', {})} disabled={busy} title="The same again from the beginning, in a fresh workspace">Retry</Button>
       {resumable && <Button kind="primary" act={() => setOpen('resume')} disabled={busy} title="Go on where it stopped">Resume …</Button>}
       {open === 'resume' && <Resume run={run} close={() => setOpen(undefined)} />}
       {open === 'delete' && <Delete task={run.task_id} close={() => setOpen(undefined)} />}
@@ -57,7 +57,7 @@ function Resume({ run, close }: { run: Run; close: () => void }) {
       ) : null}
       <div class="actions">
         <Button kind="quiet" act={close}>Back</Button>
-        <Button kind="primary" act={go}>Resume</Button>
+        <Button kind="primary" online act={go}>Resume</Button>
       </div>
     </Dialog>
   );

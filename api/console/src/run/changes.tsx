@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { ask, get, inOneSentence } from '../api/client';
 import type { OperationItem, Patch } from '../api/types.gen';
+import { deedsOf, type Deed } from '../state/deeds';
 import { attempt, say } from '../state/notices';
 import { settled } from '../state/operation';
 import { hash, runPath } from '../state/router';
@@ -21,7 +22,18 @@ export function Changes({ store }: { store: RunStore }) {
   const [failed, setFailed] = useState('');
   const [side, setSide] = useState(localStorage.getItem(key) === 'side');
   const known = (store.picture.value?.artifacts ?? []).filter((a) => a.kind === 'patch').map((a) => a.id + a.status).join();
-  const load = () => get<Patch[]>(at + '/patches').then((p) => setPatches(p.reverse()), (e) => setFailed(inOneSentence(e)));
+  const [deeds, setDeeds] = useState<Deed[]>([]);
+  const load = async () => {
+    try {
+      setPatches((await get<Patch[]>(at + '/patches')).reverse());
+      const found = await deedsOf(run).catch(() => []); // without them nothing can be undone from here, but from Restore
+      setDeeds(found);
+      return found;
+    } catch (e) {
+      setFailed(inOneSentence(e));
+      return [];
+    }
+  };
   useEffect(() => void load(), [at, known]);
   const there = patches !== undefined;
   useEffect(() => {
@@ -33,6 +45,10 @@ export function Changes({ store }: { store: RunStore }) {
   const turn = (wanted: boolean) => {
     localStorage.setItem(key, wanted ? 'side' : 'unified');
     setSide(wanted);
+  };
+  const undo = (of: Deed[], artifact: string) => {
+    const last = of.find((d) => d.artifact === artifact);
+    return last?.reverts ? `${runPath(run.task_id, run.id, 'restore')}?before=${last.operation}` : '';
   };
   const still = hasEnded(run) || run.status === 'awaiting_approval';
   return (
@@ -46,7 +62,7 @@ export function Changes({ store }: { store: RunStore }) {
           <button type="button" class="filter" aria-pressed={side} onClick={() => turn(true)}>Side by side</button>
         </div>
       </div>
-      {patches.map((p) => <PatchView key={p.artifact.id} patch={p} at={at} side={side} still={still} root={run.workspace_path ?? ''} changed={load} />)}
+      {patches.map((p) => <PatchView key={p.artifact.id} patch={p} at={at} side={side} still={still} root={run.workspace_path ?? ''} undo={undo(deeds, p.artifact.id)} changed={async () => undo(await load(), p.artifact.id)} />)}
     </>
   );
 }
@@ -58,17 +74,23 @@ interface Props {
   /** still is whether nothing is at work in the workspace. */
   still: boolean;
   root: string;
-  changed: () => void;
+  /** undo is where a change that was taken back is made again; empty if it was not. */
+  undo: string;
+  /** changed reads anew how it stands, and returns undo as it is then. */
+  changed: () => Promise<string>;
 }
 
-function PatchView({ patch: p, at, side, still, root, changed }: Props) {
+function PatchView({ patch: p, at, side, still, root, undo, changed }: Props) {
   const path = (p.path ?? '').startsWith(root + '/') ? p.path!.slice(root.length + 1) : (p.path ?? '');
   const { before, after } = textsOf(p.diff);
   const change = (what: 'apply' | 'revert', done: string) =>
     attempt(async () => {
       await operate(at, p.artifact.id, what);
-      say(done);
-    }).then(changed);
+      const back = await changed();
+      say(done, false, back ? { href: back, text: again } : undefined);
+    }).then(async (well) => {
+      if (!well) await changed();
+    });
   return (
     <section class="patch" id={p.artifact.id} data-item tabIndex={-1} aria-label={path}>
       <header class="patch-head">
@@ -76,13 +98,16 @@ function PatchView({ patch: p, at, side, still, root, changed }: Props) {
         {!p.before_existed && <span class="chip">new file</span>}
         <Status of={p.status} />
         <span class="grow" />
-        {p.status === 'proposed' && <Button kind="primary" disabled={!still} aria-label={`Apply ${path}`} act={() => change('apply', `${path} is written.`)}>Apply</Button>}
-        {p.status === 'applied' && <Button kind="quiet" disabled={!still} aria-label={`Revert ${path}`} act={() => change('revert', `${path} is as it was.`)}>Revert</Button>}
+        {p.status === 'proposed' && <Button kind="primary" online disabled={!still} aria-label={`Apply ${path}`} act={() => change('apply', `${path} is written.`)}>Apply</Button>}
+        {p.status === 'reverted' && undo && still && <a class="button quiet" href={undo} aria-label={`Apply ${path} again`} title="Shows what the workspace was like before the change was taken back, and puts it back">{again}</a>}
+        {p.status === 'applied' && <Button kind="quiet" online disabled={!still} aria-label={`Revert ${path}`} act={() => change('revert', `${path} is as it was before the change.`)}>Revert</Button>}
       </header>
       <Diff before={before} after={after} language={languageOf(p.path)} label={`Change of ${path}`} side={side} />
     </section>
   );
 }
+
+const again = 'Apply again …';
 
 /** operate has a worker apply a patch or take it back, and returns when that is done. */
 async function operate(at: string, patch: string, what: 'apply' | 'revert'): Promise<void> {

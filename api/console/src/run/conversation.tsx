@@ -48,7 +48,7 @@ function Again({ at, call, close }: { at: string; call: number; close: () => voi
       <p class="muted">What was done in the workspace since stays.</p>
       <div class="actions">
         <Button kind="quiet" act={close}>Back</Button>
-        <Button kind="primary" act={go}>Start the run</Button>
+        <Button kind="primary" online act={go}>Start the run</Button>
       </div>
     </Dialog>
   );
@@ -137,7 +137,7 @@ function Continue({ at }: { at: string }) {
       </label>
       <div class="actions">
         <span class="muted">Starts another run in the same workspace.</span>
-        <Button kind="primary" act={go} disabled={!prompt.trim()} hint="Ctrl ↵">Continue</Button>
+        <Button kind="primary" online act={go} disabled={!prompt.trim()} hint="Ctrl ↵">Continue</Button>
       </div>
     </form>
   );

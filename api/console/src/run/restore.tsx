@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { get, inOneSentence } from '../api/client';
 import type { FileChange, OperationResult, RestorePoint } from '../api/types.gen';
+import { deedsOf } from '../state/deeds';
 import { navigate, query, runPath } from '../state/router';
 import { useReview } from '../state/review';
 import { hasEnded, type RunStore } from '../state/run';
@@ -15,7 +16,17 @@ export function Restore({ store }: { store: RunStore }) {
   const at = `/tasks/${run.task_id}/runs/${run.id}`;
   const [points, setPoints] = useState<RestorePoint[]>();
   const [failed, setFailed] = useState('');
-  const load = () => get<RestorePoint[]>(at + '/restore-points').then(setPoints, (e) => setFailed(inOneSentence(e)));
+  const [deeds, setDeeds] = useState<Map<string, string>>(new Map());
+  const load = async () => {
+    try {
+      const found = await get<RestorePoint[]>(at + '/restore-points');
+      setPoints(found);
+      if (found.some((p) => p.operation_id)) setDeeds(new Map((await deedsOf(run).catch(() => [])).map((d) => [d.operation, d.what])));
+    } catch (e) {
+      setFailed(inOneSentence(e));
+    }
+  };
+  const nameOf = (p: RestorePoint) => p.tool_name ?? deeds.get(p.operation_id ?? '') ?? 'operation';
   const ended = hasEnded(run);
   useEffect(() => void load(), [at, ended]);
   const wanted = query.value.get('before') ?? '';
@@ -31,14 +42,14 @@ export function Restore({ store }: { store: RunStore }) {
         {points.map((p) => (
           <li key={p.id}>
             <button type="button" class="point" data-item aria-current={p.id === wanted} disabled={!p.available || !ended} onClick={() => choose(p.id === wanted ? '' : p.id)}>
-              <span class="point-name"><Time at={p.created_at} exact /> <strong>{p.tool_name ?? 'operation'}</strong></span>
+              <span class="point-name"><Time at={p.created_at} exact /> <strong title={p.operation_id}>{nameOf(p)}</strong></span>
               <code class="muted point-id">{p.tool_call_id ?? p.operation_id}</code>
               <Changed point={p} root={run.workspace_path ?? ''} />
             </button>
           </li>
         ))}
       </ol>
-      {ended && point?.available && <Back key={point.id} at={at} point={point} done={() => void load()} />}
+      {ended && point?.available && <Back key={point.id} at={at} point={point} called={point.tool_name ? '' : `the ${nameOf(point)}`} done={() => void load()} />}
     </section>
   );
 }
@@ -63,12 +74,12 @@ const kinds: Record<string, [string, string]> = { add: ['+', 'added'], update: [
 const short = (f: FileChange, root: string) => (f.path.startsWith(root + '/') ? f.path.slice(root.length + 1) : f.path);
 
 /** Back shows what would be put back, and does it. */
-function Back({ at, point, done }: { at: string; point: RestorePoint; done: () => void }) {
+function Back({ at, point, called, done }: { at: string; point: RestorePoint; called: string; done: () => void }) {
   const [force, setForce] = useState(false);
   const review = useReview(at, 'restore', { before: point.id, ...(force && { force: true }) });
   const [last, setLast] = useState<OperationResult>();
   if (review.shown && review.shown !== last) setLast(review.shown);
-  const name = point.tool_name ? `${point.tool_name} ${point.tool_call_id ?? ''}` : 'the operation';
+  const name = point.tool_name ? `${point.tool_name} ${point.tool_call_id ?? ''}` : called;
   const result = review.done ?? review.shown ?? (review.failed ? undefined : last);
   const n = result ? touched(result) : 0;
   const stuck = (review.shown?.conflicts ?? 0) > 0 && !force;
@@ -95,7 +106,7 @@ function Back({ at, point, done }: { at: string; point: RestorePoint; done: () =
             {stuck && `${many(review.shown!.conflicts, 'file conflicts', 'files conflict')}, so nothing would be put back.`}
             {review.shown && !stuck && n === 0 && 'The workspace is as it was then already.'}
           </span>
-          <Button kind="primary" disabled={!review.shown || stuck || n === 0} act={go}>Put back {many(n, 'file')}</Button>
+          <Button kind="primary" online disabled={!review.shown || stuck || n === 0} act={go}>Put back {many(n, 'file')}</Button>
         </div>
       )}
     </section>

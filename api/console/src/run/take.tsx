@@ -111,7 +111,7 @@ function Go({ review, plan, branch, none }: { review: Review; plan: Plan; branch
       <span class="muted grow" role="status">
         {what()}
       </span>
-      <Button kind="primary" disabled={!shown || stuck || nameless || n === 0} act={review.go}>
+      <Button kind="primary" online disabled={!shown || stuck || nameless || n === 0} act={review.go}>
         {branch ? `Take ${many(n, 'file')} onto ${branch}` : `Take ${many(n, 'file')}`}
       </Button>
     </div>

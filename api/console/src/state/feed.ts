@@ -1,11 +1,14 @@
 // The one stream of what happens in all runs. It carries news; what it is about is asked for.
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 import { ask } from '../api/client';
 import { follow, pause, type Link } from '../api/stream';
 import type { Event, Task } from '../api/types.gen';
 import { tokens } from './session';
 
 export const link = signal<Link>('connecting');
+
+/** offline is whether the server cannot be reached: what is asked of it then is lost. */
+export const offline = computed(() => link.value === 'lost' || link.value === 'ended');
 
 type Listener = (e: Event | undefined) => void;
 const listeners = new Set<Listener>();

@@ -6,15 +6,22 @@ export interface Notice {
   id: number;
   text: string;
   bad: boolean;
+  /** link leads to what can be done about it. */
+  link?: Link | undefined;
+}
+
+interface Link {
+  href: string;
+  text: string;
 }
 
 export const notices = signal<Notice[]>([]);
 let next = 0;
 
-export function say(text: string, bad = false): void {
-  const notice = { id: ++next, text, bad };
+export function say(text: string, bad = false, link?: Link): void {
+  const notice = { id: ++next, text, bad, link };
   notices.value = [...notices.value.slice(-3), notice];
-  setTimeout(() => dismiss(notice.id), bad ? 12_000 : 4_000);
+  setTimeout(() => dismiss(notice.id), bad || link ? 12_000 : 4_000);
 }
 
 export function dismiss(id: number): void {

@@ -99,6 +99,9 @@ function Workers({ of }: { of: LiveWorker[] }) {
   );
 }
 
+/** isTarget tells what sends events elsewhere from what can be made anew: its name is the address. */
+const isTarget = (m: Projection) => m.name.includes('://');
+
 function Models({ of, reload }: { of: Projection[]; reload: () => Promise<void> }) {
   const rebuild = (name: string) =>
     attempt(async () => {
@@ -116,10 +119,10 @@ function Models({ of, reload }: { of: Projection[]; reload: () => Promise<void> 
           <tbody>
             {of.map((m) => (
               <tr key={m.name}>
-                <td>{m.name}</td>
-                <td>{m.rebuilding ? <Status of="running">rebuilding, {count(m.rebuilt_to)}</Status> : m.parked > 0 ? <Status of="failed">parked</Status> : m.lag > 0 ? <Status of="running">catching up</Status> : <Status of="ready">up to date</Status>}</td>
+                <td class={isTarget(m) ? 'wrap' : ''}>{m.name}</td>
+                <td>{m.rebuilding ? <Status of="running">rebuilding, {count(m.rebuilt_to)}</Status> : m.parked > 0 ? <Status of="failed">parked</Status> : m.lag > 0 ? <Status of="running">catching up</Status> : <Status of="ready">up to date</Status>}{m.trouble && <p class="warn wrap">{m.trouble}</p>}</td>
                 <td class="n">{count(m.position)}</td><td class="n">{count(m.lag)}</td><td class="n">{count(m.parked)}</td>
-                <td class="n"><Button kind="quiet" disabled={m.rebuilding} aria-label={`Rebuild ${m.name}`} act={() => rebuild(m.name)}>Rebuild</Button></td>
+                <td class="n">{!isTarget(m) && <Button kind="quiet" disabled={m.rebuilding} aria-label={`Rebuild ${m.name}`} act={() => rebuild(m.name)}>Rebuild</Button>}</td>
               </tr>
             ))}
           </tbody>

@@ -1,6 +1,7 @@
 // The small things that every page is made of.
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { offline } from '../state/feed';
 import { duration, word } from './format';
 
 /** tone is what a status means for the person who reads it. */
@@ -30,12 +31,15 @@ export function Status({ of, children }: { of: string | undefined; children?: Co
 const day = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23' });
 
+/** utc is a moment in UTC, to its millisecond. */
+export const utc = (at: string) => new Date(at).toISOString().replace('T', ' ').replace('Z', ' UTC');
+
 /** Time shows a moment as the clock on the wall does, and in UTC to those who point at it. */
 export function Time({ at, exact }: { at: string | undefined; exact?: boolean }) {
   if (!at) return null;
   const d = new Date(at);
   return (
-    <time dateTime={at} title={d.toISOString().replace('T', ' ').replace('Z', ' UTC')}>
+    <time dateTime={at} title={utc(at)}>
       {(exact ? clock : day).format(d)}
     </time>
   );
@@ -77,15 +81,21 @@ export function Problem({ children }: { children: ComponentChildren }) {
   );
 }
 
+/** Nowhere is the page of an address that leads to nothing. */
+export function Nowhere() {
+  return <Empty title="There is nothing here">No page of the console has the address <code>{location.pathname}</code>. <a href="/tasks">All tasks</a></Empty>;
+}
+
 /** Missing says why a page of a task cannot be shown, and where to go from there. */
 export function Missing({ children }: { children: ComponentChildren }) {
   return <Problem>{children} <a href="/tasks">All tasks</a></Problem>;
 }
 
-type ButtonProps = Omit<ButtonHTMLAttributes, 'onClick' | 'kind'> & { kind?: 'primary' | 'danger' | 'quiet'; hint?: string; act: () => unknown };
+type ButtonProps = Omit<ButtonHTMLAttributes, 'onClick' | 'kind'> & { kind?: 'primary' | 'danger' | 'quiet'; hint?: string; online?: boolean; act: () => unknown };
 
-/** Button does one thing at a time: until act is done it takes no other click. */
-export function Button({ kind, hint, act, children, ...rest }: ButtonProps) {
+/** Button does one thing at a time: until act is done it takes no other click. With online it is off while the server cannot be reached. */
+export function Button({ kind, hint, online, act, children, ...rest }: ButtonProps) {
+  const lost = online === true && offline.value;
   const [busy, setBusy] = useState(false);
   const here = useRef(true);
   useEffect(() => () => void (here.current = false), []);
@@ -99,7 +109,7 @@ export function Button({ kind, hint, act, children, ...rest }: ButtonProps) {
     }
   };
   return (
-    <button type="button" {...rest} class={`button ${kind ?? ''} ${rest.class ?? ''}`} aria-busy={busy} onClick={() => void click()}>
+    <button type="button" {...rest} disabled={lost || rest.disabled} title={lost ? 'There is no connection to the server.' : rest.title} class={`button ${kind ?? ''} ${rest.class ?? ''}`} aria-busy={busy} onClick={() => void click()}>
       {children}
       {hint && <kbd aria-hidden="true">{hint}</kbd>}
     </button>

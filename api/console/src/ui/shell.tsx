@@ -87,7 +87,7 @@ function Notices() {
     <div class="notices" aria-live="polite">
       {notices.value.map((n) => (
         <div key={n.id} class={`notice ${n.bad ? 'bad' : ''}`}>
-          <span>{n.text}</span>
+          <span>{n.text}{n.link && <> <a href={n.link.href} onClick={() => dismiss(n.id)}>{n.link.text}</a></>}</span>
           <button type="button" class="tool" aria-label="Dismiss" onClick={() => dismiss(n.id)}>
             <Icon name="close" />
           </button>

@@ -25,6 +25,7 @@ func TestServerRestarts(t *testing.T) {
 	p.until(`document.querySelector('.connection.live')`)
 	s.kill()
 	p.sees("No connection")
+	p.until(`(() => { const of = [...document.querySelectorAll('button')].filter((e) => /Approve 3 calls|Cancel run/.test(e.innerText)); return of.length === 2 && of.every((e) => e.disabled); })()`)
 	if err := s.start(); err != nil {
 		t.Fatal(err)
 	}
