@@ -60,10 +60,32 @@ func (c completeCommand) Run(a *app) error {
 	}
 	for _, t := range tasks {
 		for _, id := range c.ids(ctx, server, t) {
-			fmt.Fprintf(a.out, "%s\t%s\n", terminal.Line(id), terminal.Cut(terminal.Line(t.Status+": "+t.Name()), 60))
+			offer(a, id, t.Status, t)
 		}
 	}
+	if c.Kind == completion.Run {
+		earlierRuns(ctx, a, server, tasks)
+	}
 	return nil
+}
+
+func offer(a *app, id, status string, t client.Task) {
+	fmt.Fprintf(a.out, "%s\t%s\n", terminal.Line(id), terminal.Cut(terminal.Line(status+": "+t.Name()), 60))
+}
+
+// earlierRuns offers the runs that others followed, as many as there is time for.
+func earlierRuns(ctx context.Context, a *app, server *client.Client, tasks []client.Task) {
+	for _, t := range tasks {
+		runs, err := server.Runs(ctx, t.ID)
+		if err != nil {
+			return
+		}
+		for _, r := range runs {
+			if r.ID != t.LatestRunID {
+				offer(a, r.ID, r.Status, t)
+			}
+		}
+	}
 }
 
 // ids are those that belong to a task.

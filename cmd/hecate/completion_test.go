@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"hecate/cmd/hecate/internal/client"
+	"hecate/domain/run"
 )
 
 // completes is what a shell offers for the last of some words, through the script that it
@@ -113,30 +116,53 @@ func TestCompletion(t *testing.T) {
 	}
 }
 
-// Ids come from a server that runs.
+// Ids come from a server that runs: also of runs that another followed, and none a second time.
 func TestCompletionOfIDs(t *testing.T) {
 	t.Parallel()
 	environ, server, r := served(t)
-	var approval string
-	for approval == "" {
-		approvals, err := server.Approvals(t.Context(), r.TaskID)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, p := range approvals {
-			approval = p.ID
-		}
-	}
-	dir := t.TempDir()
-	for words, want := range map[string]string{
-		"hecate attach run_": r.ID, "hecate tasks task_": r.TaskID, "hecate approve app": approval, "hecate permissions list --task task": r.TaskID,
-	} {
-		got := waitFor(t, words, func() (string, bool) { // a server that is slow to answer is not waited for
-			offered := strings.Join(shells[0].of(t, environ, dir, words), " ")
-			return offered, offered != ""
+	question := func(of client.Run) string {
+		return waitFor(t, "the question", func() (string, bool) {
+			approvals, err := server.Approvals(t.Context(), r.TaskID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range approvals {
+				if p.RunID == of.ID && p.Status == "pending" {
+					return p.ID, true
+				}
+			}
+			return "", false
 		})
-		if got != want {
-			t.Errorf("%s: %s, want %s", words, got, want)
-		}
+	}
+	question(r)
+	if _, err := server.CancelRun(t.Context(), r.TaskID, r.ID, "to be followed"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := server.RetryRun(t.Context(), r, "", run.Ahead{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	approval := question(again)
+	both := []string{r.ID, again.ID}
+	slices.Sort(both)
+	for _, c := range shells {
+		t.Run(c.shell, func(t *testing.T) {
+			dir := t.TempDir()
+			for words, want := range map[string]string{
+				"hecate attach run_": strings.Join(both, " "), "hecate tasks task_": r.TaskID, "hecate approve app": approval, "hecate permissions list --task task": r.TaskID,
+				"hecate log " + again.ID[:12]: again.ID,
+			} {
+				got := waitFor(t, words, func() (string, bool) { // a server that is slow to answer is not waited for
+					offered := strings.Join(c.of(t, environ, dir, words), " ")
+					return offered, offered != ""
+				})
+				if got != want {
+					t.Errorf("%s: %s, want %s", words, got, want)
+				}
+			}
+			if got := c.of(t, environ, dir, "hecate approve "+approval+" app"); strings.Join(got, "") != "" {
+				t.Errorf("an approval that is named is offered again: %s", got)
+			}
+		})
 	}
 }

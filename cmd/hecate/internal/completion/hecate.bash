@@ -35,7 +35,15 @@ _hecate() {
   file) list=$(compgen -f -- "$cur") ;;
   dir) list=$(compgen -d -- "$cur") ;;
   any | '') return ;;
-  *) list=$(compgen -W "$(command "${COMP_WORDS[0]}" complete "$kind" 2>/dev/null </dev/null | cut -f1)" -- "$cur") ;;
+  *)
+    for word in $(command "${COMP_WORDS[0]}" complete "$kind" 2>/dev/null </dev/null | cut -f1); do
+      case " ${COMP_WORDS[*]:1:COMP_CWORD-1} " in
+      *" $word "*) ;; # it is named already
+      *) list="$list $word" ;;
+      esac
+    done
+    list=$(compgen -W "$list" -- "$cur")
+    ;;
   esac
   case $kind in
   file | dir) compopt -o filenames 2>/dev/null ;;

@@ -1,6 +1,7 @@
 _hecate() {
   local cur=${words[CURRENT]} at='' flag='' kind='' word='' list='' n=0 i=2
-  local -a given
+  local -a given named
+  named=(${words[2,CURRENT-1]})
   while (( i < CURRENT )); do
     word=${words[i]}
     (( i++ ))
@@ -37,7 +38,9 @@ _hecate() {
   file) _files; return ;;
   dir) _files -/; return ;;
   any | '') return 1 ;;
-  *) given=(${(f)"$(command ${words[1]} complete $kind 2>/dev/null </dev/null | cut -f1)"}) ;;
+  *) given=(${(f)"$(command ${words[1]} complete $kind 2>/dev/null </dev/null | cut -f1)"})
+    given=(${given:|named}) # what is named already is left out
+    ;;
   esac
   compadd -a given
 }

@@ -148,8 +148,12 @@ function __hecate_at
 end
 
 function __hecate_ids
-  set -l program (commandline -opc)[1]
-  command $program complete $argv[1] 2>/dev/null </dev/null
+  set -l words (commandline -opc)
+  for line in (command $words[1] complete $argv[1] 2>/dev/null </dev/null)
+    if not contains -- (string split -f1 \t $line) $words # it is named already
+      echo $line
+    end
+  end
 end
 
 complete -c hecate -f
