@@ -72,7 +72,7 @@ export function NewTask() {
         <Kinds d={d} set={set} />
         <Wanted d={d} text={text} />
         <div class="pair">
-          <Field {...text('working_directory')} label="Working directory" mono hint={d.working_directory.trim() ? 'On the server’s machine.' : 'On the server’s machine. If empty, the run starts in an empty workspace.'} />
+          <Field {...text('working_directory')} label="Working directory" mono hint={d.working_directory.trim() ? 'On the server’s machine.' : 'If empty, the run starts in an empty workspace.'} />
           <Pick
             label="Workspace" name="workspace_mode" value={d.workspace_mode} set={(workspace_mode) => set({ workspace_mode })} error={error('workspace_mode')}
             options={[['ephemeral', 'A copy of the directory'], ['persistent', 'A copy that stays'], ['in_place', 'Run directly in this workspace']]}

@@ -21,7 +21,7 @@ let next = 0;
 export function say(text: string, bad = false, link?: Link): void {
   const notice = { id: ++next, text, bad, link };
   notices.value = [...notices.value.slice(-3), notice];
-  setTimeout(() => dismiss(notice.id), bad || link ? 12_000 : 4_000);
+  setTimeout(() => dismiss(notice.id), bad ? 12_000 : link ? 8_000 : 4_000);
 }
 
 export function dismiss(id: number): void {

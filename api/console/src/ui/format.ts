@@ -63,14 +63,16 @@ export function short(id: string): string {
   return at < 0 ? id.slice(0, 12) : id.slice(0, at + 7);
 }
 
-const pathMax = 64;
+// A line of a list has room for so much of a path, and a name alone may take more.
+const pathMax = 36;
+const nameMax = 120;
 
 /** pathTail is a path with its end, which tells it from others, and as much before it as there is room for. */
 export function pathTail(path: string | undefined): string {
   const p = path ?? '';
   if (p.length <= pathMax) return p;
   const cut = p.indexOf('/', p.length - pathMax);
-  return '…' + p.slice(cut < 0 || cut === p.length - 1 ? Math.max(p.lastIndexOf('/'), p.length - pathMax * 2) : cut);
+  return '…' + p.slice(cut < 0 || cut === p.length - 1 ? Math.max(p.lastIndexOf('/'), p.length - nameMax) : cut);
 }
 
 export function baseName(path: string | undefined): string {
