@@ -71,6 +71,9 @@ func (c auditLog) Run(a *app) error {
 	} else {
 		err = server.Audit(ctx, f, write)
 	}
+	if err == nil && last == f.After && !c.JSON {
+		fmt.Fprintln(a.err, "no events match")
+	}
 	if err == nil && c.Follow {
 		return c.follow(ctx, a, server, f, &last, write)
 	}

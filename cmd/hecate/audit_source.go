@@ -67,7 +67,22 @@ func (a *app) openFile(ctx context.Context, path string, conns int) (*stored.Log
 	if info.IsDir() {
 		path = filepath.Join(path, "hecate.db")
 	}
+	if begins, err := beginOf(path, len(sqliteMagic)); err == nil && begins != "" && begins != sqliteMagic {
+		return nil, advise(fmt.Errorf("%s is neither the database of a log nor an export of one", path),
+			"name a file of SQLite, a data directory, postgres://…, or a file that hecate audit export has made")
+	}
 	return stored.OpenSQLite(ctx, path, a.getenv("HECATE_SQLITE_TABLE_PREFIX"), conns)
+}
+
+// beginOf reads the first n bytes of a file, or as many as it has.
+func beginOf(path string, n int) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, int64(n)))
+	return string(raw), err
 }
 
 func exists(path string) bool {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -83,12 +82,9 @@ func (c auditVerify) Run(a *app) error {
 
 // isExport reports whether a file is an archive of an export.
 func isExport(path string) bool {
-	f, err := os.Open(path)
-	if err != nil {
-		return false
-	}
-	defer f.Close()
-	magic := make([]byte, 4)
-	n, _ := f.Read(magic) // a directory cannot be read
-	return string(magic[:n]) == "PK\x03\x04"
+	begins, err := beginOf(path, len(zipMagic))
+	return err == nil && begins == zipMagic
 }
+
+// zipMagic is what an archive with anything in it begins with.
+const zipMagic = "PK\x03\x04"

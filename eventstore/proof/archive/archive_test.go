@@ -159,6 +159,19 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// Every member has a time that each tool can read, and that says nothing of the day.
+func TestMemberTimes(t *testing.T) {
+	sc := play(t)
+	raw := export(t, sc, archive.Selection{Asked: "run run_1", Records: stream(t, sc.log, "run-1")})
+	z, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
+	must(t, err)
+	for _, m := range z.File {
+		if want := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); !m.Modified.Equal(want) || m.ModifiedDate != 1<<5|1 { //nolint:staticcheck // that field is what old tools read
+			t.Errorf("%s is of %v (%#x)", m.Name, m.Modified, m.ModifiedDate) //nolint:staticcheck // see above
+		}
+	}
+}
+
 // member changes one member of an export; nil takes it out.
 func member(t testing.TB, raw []byte, name string, change func(string) string) []byte {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"time"
 
 	"golang.org/x/mod/sumdb/tlog"
 
@@ -79,8 +80,16 @@ func (w *writer) write(ctx context.Context, s Selection) (err error) {
 	return errors.Join(w.text(nameManifest, string(raw)+"\n"), w.zip.Close())
 }
 
+// made is the time of each member: the earliest that an archive can tell, so that the same
+// records make the same file.
+var made = time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+
+func (w *writer) create(name string) (io.Writer, error) {
+	return w.zip.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: made})
+}
+
 func (w *writer) text(name, text string) error {
-	f, err := w.zip.Create(name)
+	f, err := w.create(name)
 	if err != nil {
 		return err
 	}
@@ -119,7 +128,7 @@ func (w *writer) checkpoint(ctx context.Context, given []byte) error {
 }
 
 func (w *writer) records(rows iter.Seq2[stored.Row, error]) error {
-	f, err := w.zip.Create(nameRecords)
+	f, err := w.create(nameRecords)
 	if err != nil {
 		return err
 	}
@@ -158,7 +167,7 @@ func (w *writer) need(position int64) {
 }
 
 func (w *writer) tree(ctx context.Context) error {
-	f, err := w.zip.Create(nameTree)
+	f, err := w.create(nameTree)
 	if err != nil {
 		return err
 	}
@@ -207,7 +216,7 @@ func (w *writer) blobs(ctx context.Context) error {
 		w.contents = append(w.contents, content{digest, hex.EncodeToString(blob.Salt[:]), blob.Size, blob.MediaType})
 	}
 	w.manifest.Contents = int64(len(w.contents))
-	f, err := w.zip.Create(nameContents)
+	f, err := w.create(nameContents)
 	if err != nil {
 		return err
 	}
