@@ -14,7 +14,7 @@ interface Props {
 }
 
 const levels = ['silent', 'visible', 'asks'];
-const names: Record<Choice['decision'], string> = { once: 'Once', session: 'Session', project: 'Project', deny: 'Refuse this' };
+const names: Record<Choice['decision'], string> = { once: 'Once', session: 'Session', project: 'Project', deny: 'Refuse' };
 const keys: Record<string, Choice['decision']> = { y: 'once', s: 'session', p: 'project', x: 'deny' };
 
 export function CallCard({ approval, call, number, args, choice, choose }: Props) {
@@ -53,8 +53,8 @@ function Choose({ approval, call, choice, choose, decisions }: ChooseProps) {
       <div class="segments" role="radiogroup" aria-label={`Answer to ${call.tool_name}`}>
         {decisions.map((d) => (
           <label key={d} class={`segment ${d}`}>
-            <input type="radio" name={id} checked={choice.decision === d} onChange={() => choose({ decision: d })} />
-            <span title={d === 'deny' ? 'Only this call' : undefined}>{names[d]}</span>
+            <input type="radio" name={id} aria-label={d === 'deny' ? 'Refuse this call only' : undefined} checked={choice.decision === d} onChange={() => choose({ decision: d })} />
+            <span title={d === 'deny' ? 'This call only' : undefined}>{names[d]}</span>
           </label>
         ))}
       </div>
