@@ -27,6 +27,7 @@ type review struct {
 	reviewFlags
 	command     string // that was given, for hints
 	question    string
+	done        string        // what is said of files when it is done
 	nothing     func() string // what to say if there is nothing to do
 	conflicting string        // what can be done about conflicts; "" if they keep nothing from being done
 	withheld    string        // what can be done about files that are left out
@@ -103,7 +104,7 @@ func (r review) conclude(l client.Landed, done bool) error {
 	case done && l.Branch != "":
 		fmt.Fprintf(r.out, "%s %s on the new branch %s (%.12s) of %s\n", r.outStyle.Green("✓"), show.Count(n, "file"), terminal.Line(l.Branch), l.Commit, terminal.Line(l.Target))
 	case done:
-		fmt.Fprintf(r.out, "%s %s written in %s\n", r.outStyle.Green("✓"), show.Count(n, "file"), terminal.Line(l.Target))
+		fmt.Fprintf(r.out, "%s %s %s in %s\n", r.outStyle.Green("✓"), show.Count(n, "file"), r.done, terminal.Line(l.Target))
 	}
 	if done && l.Conflicts > 0 {
 		fmt.Fprintf(r.out, "%s conflicts in %s: look for the markers (<<<<<<<) before you go on\n", r.outStyle.Yellow("!"), show.Count(l.Conflicts, "file"))

@@ -57,7 +57,7 @@ func (c takeCommand) Run(a *app) error {
 			return err
 		}
 		plan := client.Take{Paths: c.Paths, Branch: branch, Sensitive: c.Sensitive, Markers: c.Markers}
-		r := review{app: a, reviewFlags: c.reviewFlags, command: "hecate take " + run.ID, question: "take this? y or n: ", nothing: func() string { return nothingToTake(ctx, server, run) }}
+		r := review{app: a, reviewFlags: c.reviewFlags, command: "hecate take " + run.ID, question: "take this? y or n: ", done: "written", nothing: func() string { return nothingToTake(ctx, server, run) }}
 		if !c.Markers {
 			r.conflicting = "take the others by naming them, or have both sides written: --markers"
 		}
@@ -126,7 +126,7 @@ func (c restoreCommand) Run(a *app) error {
 		plan := client.Restore{Before: c.Before, Force: c.Force}
 		r := review{
 			app: a, reviewFlags: c.reviewFlags, command: "hecate restore " + run.ID + " --before " + c.Before,
-			question: "put this back? y or n: ", nothing: func() string { return "the workspace is as it was then already" },
+			question: "put this back? y or n: ", done: "put back", nothing: func() string { return "the workspace is as it was then already" },
 		}
 		if !c.Force {
 			r.conflicting = "they were changed since by others than the run; to put them back as well: --force"
