@@ -32,7 +32,8 @@ func succeed(t *testing.T, args ...string) string {
 func TestApprovals(t *testing.T) {
 	s := waiting(t)
 	out := succeed(t, "approvals", "--server", s.URL)
-	check(t, out, []string{"approval needed", "    │ go test ./...\n", "why: Now the tests.", "task task_1 · run run_1",
+	check(t, out, []string{
+		"approval needed", "    │ go test ./...\n", "why: Now the tests.", "task task_1 · run run_1",
 		"    can be kept:  shell(go test ./...)\n      = shell with exactly this command",
 		"  answer with\n    hecate approve approval_1             yes, this time\n    hecate approve approval_1 --session   yes, and keep it",
 		"    hecate approve approval_1 --remember  the same, written to /project/.hecate/config.toml",

@@ -166,8 +166,8 @@ func TestMemberTimes(t *testing.T) {
 	z, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
 	must(t, err)
 	for _, m := range z.File {
-		if want := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); !m.Modified.Equal(want) || m.ModifiedDate != 1<<5|1 { //nolint:staticcheck // that field is what old tools read
-			t.Errorf("%s is of %v (%#x)", m.Name, m.Modified, m.ModifiedDate) //nolint:staticcheck // see above
+		if want := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC); !m.Modified.Equal(want) || m.ModifiedDate != 1<<5|1 {
+			t.Errorf("%s is of %v (%#x)", m.Name, m.Modified, m.ModifiedDate)
 		}
 	}
 }
