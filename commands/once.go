@@ -18,7 +18,7 @@ func once[T any](ctx context.Context, x *Executor, m Meta, recall func(eventstor
 	if m.CommandID == "" {
 		return do()
 	}
-	done, err := x.Store.Command(ctx, m.CommandID)
+	done, err := x.done(ctx, m.CommandID)
 	if err == nil {
 		return recall(done)
 	}
@@ -28,7 +28,7 @@ func once[T any](ctx context.Context, x *Executor, m Meta, recall func(eventstor
 	}
 	out, failed := do()
 	// Another one with the same id may have been faster, before or after we decided.
-	done, err = x.Store.Command(ctx, m.CommandID)
+	done, err = x.done(ctx, m.CommandID)
 	switch {
 	case errors.Is(err, eventstore.ErrNotFound):
 		return out, failed
@@ -36,6 +36,16 @@ func once[T any](ctx context.Context, x *Executor, m Meta, recall func(eventstor
 		return out, errors.Join(failed, err)
 	}
 	return recall(done)
+}
+
+// done is where the batch of a command stands, once its records can be read here: another
+// one, in this process or elsewhere, may have appended it this moment.
+func (x *Executor) done(ctx context.Context, commandID string) (eventstore.Appended, error) {
+	done, err := x.Store.Command(ctx, commandID)
+	if err == nil && done.First <= done.Last {
+		err = x.Store.Wait(ctx, done.Last-1)
+	}
+	return done, err
 }
 
 // recallRun tells where a run stood after the command whose batch is given.

@@ -1,6 +1,8 @@
 package commands_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 
 	"hecate/commands"
@@ -206,5 +208,38 @@ func TestARepeatedCallerEvent(t *testing.T) {
 	}
 	if places[0].First != places[1].First || !places[1].Repeated {
 		t.Errorf("%+v", places)
+	}
+}
+
+// lagging shows a log whose newest records cannot be read before they were waited for.
+type lagging struct {
+	eventstore.Store
+	waited atomic.Bool
+}
+
+func (l *lagging) ReadAll(ctx context.Context, after int64, limit int) ([]eventstore.Record, error) {
+	if !l.waited.Load() {
+		return nil, nil
+	}
+	return l.Store.ReadAll(ctx, after, limit)
+}
+
+func (l *lagging) Wait(ctx context.Context, after int64) error {
+	err := l.Store.Wait(ctx, after)
+	l.waited.Store(err == nil)
+	return err
+}
+
+// A command whose first answer is not readable yet is recalled all the same.
+func TestARepeatedCommandThatHasJustBeenAppended(t *testing.T) {
+	x := newExecutor(t)
+	taskID := newTask(t, x, agent())
+	first, err := x.StartRun(t.Context(), commands.Meta{CommandID: "start"}, taskID, run.Ahead{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := executorOn(&lagging{Store: x.Store}).StartRun(t.Context(), commands.Meta{CommandID: "start"}, taskID, run.Ahead{})
+	if err != nil || again.RunID != first.RunID {
+		t.Errorf("%s, %v, want %s", again.RunID, err, first.RunID)
 	}
 }
