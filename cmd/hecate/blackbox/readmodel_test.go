@@ -22,8 +22,12 @@ var notFromReadModels = map[string]string{
 	api + "/providers/status":   "says what this process knows of the providers",
 	api + "/providers/history":  "says what this process has seen of the providers",
 	api + "/tasks/{task_id}/runs/{run_id}/operations/{operation_id}": "comes from the log",
-	api + "/events/stream":                        "never ends; its events come from the log",
-	api + "/tasks/{task_id}/runs/{run_id}/stream": "its last frames are the answers that are compared here one by one",
+	api + "/audit/tasks/{task_id}":                                   "is a fold of the log",
+	api + "/audit/runs/{run_id}":                                     "is a fold of the log",
+	api + "/audit/checkpoint":                                        "grows with the tree over the log",
+	api + "/audit/events/{sequence}/proof":                           "grows with the tree over the log",
+	api + "/events/stream":                                           "never ends; its events come from the log",
+	api + "/tasks/{task_id}/runs/{run_id}/stream":                    "its last frames are the answers that are compared here one by one",
 }
 
 // Read models can be thrown away: built anew from the log, they give every answer
@@ -165,8 +169,11 @@ func members(t *testing.T, s *server, collection string) (ids []string) {
 	t.Helper()
 	for _, d := range s.list(t, collection) {
 		id := d.str("id")
-		if id == "" {
-			id = d.str("artifact", "id") // patches
+		if _, patch := d["artifact"]; patch {
+			id = d.str("artifact", "id")
+		}
+		if _, event := d["sequence"]; event {
+			id = fmt.Sprint(d.num("sequence"))
 		}
 		ids = append(ids, id)
 	}

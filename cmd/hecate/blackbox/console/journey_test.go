@@ -15,7 +15,7 @@ import (
 func TestCreateWatchApproveReview(t *testing.T) {
 	t.Parallel()
 	s := common(t)
-	p := s.open(t, "/")
+	p := s.open(t, "/", "status of 409") // what the browser says of the refusal at the end
 	p.press("n")
 	p.until(`document.activeElement.name === 'prompt'`)
 	p.fill("prompt", s.model.script(repair()))
