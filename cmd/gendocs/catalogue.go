@@ -40,7 +40,8 @@ type catalogue struct {
 
 // streams names the streams that are not called after the package of their events.
 var streams = map[string]string{
-	"external.event":                "external-<run id>",
+	"external.event":  "external-<run id>",
+	"log.key_rotated": "audit-key", "log.key_replaced": "audit-key",
 	"workspace.operation.requested": "op-<id>", "workspace.operation.begun": "op-<id>", "workspace.operation.completed": "op-<id>",
 }
 
