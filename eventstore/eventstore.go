@@ -80,6 +80,7 @@ type Batch struct {
 	CausedBy  int64  // position of the event that led to this one, 0 if none
 	Trace     string // W3C traceparent, may be empty
 	Streams   []StreamAppend
+	Erase     *Erasure // taken away in the same transaction; nil for nothing
 }
 
 // Appended tells where a batch stands in the log. A batch without events has First > Last.
@@ -90,20 +91,22 @@ type Appended struct {
 
 // Record is a fact as the log holds it.
 type Record struct {
-	Position  int64
-	Stream    string
-	Version   int64
-	ID        [16]byte
-	Type      string
-	Schema    int
-	At        time.Time
-	Actor     Actor
-	CausedBy  int64
-	CommandID string
-	Trace     string
-	Data      []byte
-	Salt      [16]byte
-	Hash      [32]byte
+	Position     int64
+	Stream       string
+	Version      int64
+	ID           [16]byte
+	Type         string
+	Schema       int
+	At           time.Time
+	Actor        Actor
+	CausedBy     int64
+	CommandID    string
+	Trace        string
+	Data         []byte // what is left of it, if it was erased
+	Salt         [16]byte
+	Hash         [32]byte
+	Erased       int64    // position of the record that says by what rule and whom the data was erased; 0 if it was not
+	ErasedDigest [32]byte // of salt and data as they were; see DataDigest
 }
 
 // Store is the log as its users see it. All methods may be called concurrently.
@@ -127,7 +130,7 @@ type Store interface {
 	Head(ctx context.Context) (int64, error)
 	// Wait returns once the head is beyond after, or with ctx's error.
 	Wait(ctx context.Context, after int64) error
-	// Blob returns the content behind a reference; ErrNotFound if it is gone.
+	// Blob returns the content behind a reference; ErrErased if it was erased, ErrNotFound if it is gone.
 	Blob(ctx context.Context, digest string) ([]byte, error)
 	// OpenWork returns up to limit streams marked WorkOpen, oldest mark first,
 	// whose mark is newer than the given position, with the positions of the marks.

@@ -48,7 +48,7 @@ func Canonical(r Record) []byte {
 	b = appendInt(b, r.CausedBy)
 	b = appendText(b, r.CommandID)
 	b = appendText(b, r.Trace)
-	digest := dataDigest(r.Salt, r.Data)
+	digest := r.DataDigest()
 	b = append(b, digest[:]...)
 	return appendInt(b, r.Version)
 }

@@ -66,7 +66,7 @@ func (b Batch) Validate() error {
 	if events > EventsMax {
 		return invalid("%d events, at most %d", events, EventsMax)
 	}
-	return nil
+	return b.validateErasure()
 }
 
 func (b Batch) validateEnvelope() error {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 
 	// The subjects that define events. A missing one is reported: see checkComplete.
+	_ "hecate/domain/erasure"
 	_ "hecate/domain/logkey"
 	_ "hecate/domain/operation"
 	_ "hecate/domain/run"

@@ -16,6 +16,7 @@ package event
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"sort"
@@ -125,6 +126,10 @@ func decodeAs[P Payload](data []byte, fetch Fetch) (Payload, error) {
 			continue
 		}
 		b, err := fetch(*text.ref)
+		if errors.Is(err, ErrErased) {
+			*text = erasedText(text.ref.Size)
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read text %s: %w", text.ref.Digest, err)
 		}

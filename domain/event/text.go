@@ -15,10 +15,12 @@ const InlineMax = 16 << 10
 
 // Text is a text of any size and any bytes, NUL and invalid UTF-8 included, that
 // comes back exactly as it went in. In JSON it is a plain string; bytes that are
-// no UTF-8 are {"base64": …}; what was moved to the blob table is {"blob": …}.
+// no UTF-8 are {"base64": …}; what was moved to the blob table is {"blob": …}; and of
+// what was erased {"erased": …} tells how many bytes it had.
 type Text struct {
-	s   string
-	ref *Ref
+	s      string
+	ref    *Ref
+	erased int64 // bytes of what was erased
 }
 
 // Ref names a blob: the salted digest is its address and proves its content.
@@ -53,10 +55,16 @@ func (t Text) String() string { return t.s }
 // Ref returns where the text stands, or nil if it is inline.
 func (t Text) Ref() *Ref { return t.ref }
 
-// Len returns the size in bytes, also of a text that was not loaded.
+// Erased reports whether the text was erased. It reads as ErasedMark then.
+func (t Text) Erased() bool { return t.erased > 0 }
+
+// Len returns the size in bytes, also of a text that was not loaded, or was erased.
 func (t Text) Len() int64 {
-	if t.ref != nil {
+	switch {
+	case t.ref != nil:
 		return t.ref.Size
+	case t.erased > 0:
+		return t.erased
 	}
 	return int64(len(t.s))
 }
@@ -65,7 +73,7 @@ func (t Text) Len() int64 {
 func (t Text) IsZero() bool { return t.ref == nil && t.s == "" }
 
 func (t *Text) moveOut(newSalt func() [16]byte) (Blob, bool) {
-	if t.ref != nil || len(t.s) <= InlineMax {
+	if t.ref != nil || t.erased > 0 || len(t.s) <= InlineMax {
 		return Blob{}, false
 	}
 	b := Blob{Salt: newSalt(), Content: []byte(t.s)}
@@ -78,6 +86,8 @@ func (t *Text) moveOut(newSalt func() [16]byte) (Blob, bool) {
 // MarshalJSON writes the text, or the reference if it was moved out.
 func (t Text) MarshalJSON() ([]byte, error) {
 	switch {
+	case t.erased > 0:
+		return json.Marshal(map[string]int64{"erased": t.erased})
 	case t.ref != nil:
 		return json.Marshal(t.ref)
 	case !utf8.ValidString(t.s):
@@ -86,7 +96,7 @@ func (t Text) MarshalJSON() ([]byte, error) {
 	return marshal(t.s)
 }
 
-// UnmarshalJSON reads all three forms.
+// UnmarshalJSON reads all forms.
 func (t *Text) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		*t = Text{}
@@ -99,6 +109,7 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 	}
 	var o struct {
 		Base64 *string `json:"base64"`
+		Erased int64   `json:"erased"`
 		Ref
 	}
 	if err := json.Unmarshal(b, &o); err != nil {
@@ -110,8 +121,11 @@ func (t *Text) UnmarshalJSON(b []byte) error {
 		t.s = string(raw)
 		return err
 	}
-	if o.Digest != "" {
+	switch {
+	case o.Digest != "":
 		t.ref = &o.Ref
+	case o.Erased > 0:
+		t.s, t.erased = ErasedMark, o.Erased
 	}
 	return nil
 }

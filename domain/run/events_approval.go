@@ -91,10 +91,10 @@ type ApprovalResolved struct {
 	Status     string       `json:"status"`   // the same
 	By         string       `json:"by"`       // operator, or system when the run was cancelled
 	Comment    string       `json:"comment"`
-	Scope      string       `json:"scope"`              // once, or the widest of its calls: session or project
-	Digest     string       `json:"digest,omitempty"`   // of what was answered
-	Continue   bool         `json:"continue,omitempty"` // a rejection after which the run goes on
-	Calls      []CallAnswer `json:"calls,omitempty"`    // decided one by one; a call that is not listed is covered by a yes
+	Scope      string       `json:"scope" erased:"keep"` // once, or the widest of its calls: session or project
+	Digest     string       `json:"digest,omitempty"`    // of what was answered
+	Continue   bool         `json:"continue,omitempty"`  // a rejection after which the run goes on
+	Calls      []CallAnswer `json:"calls,omitempty"`     // decided one by one; a call that is not listed is covered by a yes
 }
 
 // CallAnswer is a person's answer to one call of a bundle.

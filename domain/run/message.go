@@ -57,7 +57,7 @@ func (m Message) ThinkingText() string {
 // the model wrote, which may be no valid JSON.
 type ToolCall struct {
 	ID        string     `json:"id"`
-	Name      string     `json:"name"`
+	Name      string     `json:"name" erased:"keep"`
 	Arguments event.Text `json:"arguments"`
 }
 

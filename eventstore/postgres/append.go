@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -163,7 +164,20 @@ func (s *Store) send(requests []*groupcommit.Request) (session, error) {
 func (s *Store) call(ctx context.Context, conn *pgxpool.Conn, requests []*groupcommit.Request, seen *versions.Cache) error {
 	var outcome, first, last, before []int64
 	args := newArguments(requests, seen)
-	err := conn.QueryRow(ctx, s.sql.append, args.values()...).Scan(&outcome, &first, &last, &before)
+	do := func(q queryRower) error {
+		return q.QueryRow(ctx, s.sql.append, args.values()...).Scan(&outcome, &first, &last, &before)
+	}
+	var err error
+	if erasing(requests) {
+		err = pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
+			if err := do(tx); err != nil {
+				return err
+			}
+			return s.erase(ctx, tx, requests, outcome, first)
+		})
+	} else {
+		err = do(conn)
+	}
 	if err != nil {
 		return fmt.Errorf("append: %w", err)
 	}

@@ -64,12 +64,25 @@ func (s *Store) Blob(ctx context.Context, digest string) ([]byte, error) {
 	var codec int
 	err := s.tryTwice(ctx, func() error { return s.reader.QueryRow(ctx, s.sql.blob, digest).Scan(&salt, &content, &codec) })
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, fmt.Errorf("read blob %.100q: %w", digest, eventstore.ErrNotFound)
+		return nil, s.noBlob(ctx, digest)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read blob %.100q: %w", digest, s.closedOr(err))
 	}
 	return blobs.Unpack(digest, salt, content, codec)
+}
+
+// noBlob says why there is no content under a digest.
+func (s *Store) noBlob(ctx context.Context, digest string) error {
+	var by int64
+	err := s.tryTwice(ctx, func() error { return s.reader.QueryRow(ctx, s.sql.erased, digest).Scan(&by) })
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+		return fmt.Errorf("read blob %.100q: %w", digest, eventstore.ErrNotFound)
+	case err != nil:
+		return fmt.Errorf("read blob %.100q: %w", digest, s.closedOr(err))
+	}
+	return fmt.Errorf("read blob %.100q: %w, see record %d", digest, eventstore.ErrErased, by)
 }
 
 // OpenWork returns streams with open work, oldest mark first.
@@ -136,6 +149,6 @@ func scanRecord(row pgx.CollectableRow) (r eventstore.Record, err error) {
 		&r.Actor.Kind, &r.Actor.Name, &r.Actor.Org, &r.CausedBy, &r.CommandID, &r.Trace, &hash, &salt, &r.Data)
 	r.At = time.UnixMicro(micros).UTC()
 	copy(r.Hash[:], hash)
-	copy(r.Salt[:], salt)
+	r.SetSalt(salt)
 	return r, err
 }

@@ -15,7 +15,7 @@ const selectRecords = `SELECT l.position, l.stream, l.version, l.event_id, l.typ
 type statements struct {
 	newLog, state, head             string
 	readAll, readStream, blob, work string
-	append, addBlob                 string
+	append, addBlob, erase, erased  string
 	findEvent, findAnswer           string
 	beginSession, endSession        string
 	awaitSession                    string
@@ -42,6 +42,8 @@ func newStatements(prefix string) statements {
 
 		append:  p(`SELECT outcome, first, last, versions FROM hecate_append(` + parameters(argumentsOfAppend) + `)`),
 		addBlob: p(`INSERT INTO hecate_blobs (digest, salt, size, media_type, codec, content) VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING`),
+		erase:   p(`SELECT hecate_erase($1, $2, $3, $4, $5)`),
+		erased:  p(`SELECT erased_by FROM hecate_erased WHERE digest = $1`),
 
 		// A renewal or a claim that a crash of the server takes back is as bad as a lost append.
 		beginSession: `SELECT pg_advisory_lock(hashtextextended($1, 0)), set_config('synchronous_commit', CASE now WHEN 'off' THEN 'on' ELSE now END, false)

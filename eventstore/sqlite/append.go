@@ -209,6 +209,11 @@ func (a *appender) store(ctx context.Context, g *group) error {
 		if err := a.storeWork(ctx, g, r); err != nil {
 			return err
 		}
+		if r.Batch.Erase != nil {
+			if err := a.erase(ctx, g, r); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ type writeStatements struct {
 	version, command, index, indexed    *sql.Stmt
 	opened                              *sql.Stmt
 	blob, addCommand, openWork, endWork *sql.Stmt
+	erase, eraseBlob, dropBlob          *sql.Stmt
 	all                                 []*sql.Stmt
 	args                                []any // reused
 }
@@ -43,6 +44,9 @@ func (w *writeStatements) list() []statement {
 		{&w.indexed, `UPDATE hecate_log_state SET indexed = ?`},
 		{&w.opened, `UPDATE hecate_log_state SET opened = opened + 1 RETURNING opened`},
 		{&w.endWork, `DELETE FROM hecate_open_work WHERE stream = ?`},
+		{&w.erase, `UPDATE hecate_payload SET salt = ?, data = ? WHERE position = ? AND salt = ?`},
+		{&w.eraseBlob, `INSERT INTO hecate_erased (digest, erased_by) VALUES (?,?) ON CONFLICT DO NOTHING`},
+		{&w.dropBlob, `DELETE FROM hecate_blobs WHERE digest = ?`},
 	}
 	for size := range w.log {
 		list = append(list, statement{&w.log[size], rowsOf(insertLog, insertLogRow, 1<<size)},

@@ -77,6 +77,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	writer := openDB(path, busy, 1, "_txlock=immediate",
 		"journal_mode(wal)", "synchronous(full)", "fullfsync(1)", "checkpoint_fullfsync(1)", "recursive_triggers(1)",
+		"secure_delete(1)", // only erasure frees anything
 		"journal_size_limit("+strconv.Itoa(journalBytesMax)+")", "cache_size(-"+strconv.Itoa(cacheKibibytesWrite)+")")
 	reader := openDB(path, busy, readersMax, "_query_only=1", "cache_size(-"+strconv.Itoa(cacheKibibytesRead)+")")
 	s := &Store{writer: writer, reader: reader, lock: lock}

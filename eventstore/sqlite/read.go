@@ -22,7 +22,7 @@ const (
 
 type readStatements struct {
 	all, stream, some, blob, work *sql.Stmt
-	isOpen, countOpen, at         *sql.Stmt
+	isOpen, countOpen, at, erased *sql.Stmt
 }
 
 // statement is an SQL text and where it goes when it is prepared.
@@ -46,6 +46,7 @@ func (r *readStatements) list() []statement {
 		{&r.isOpen, `SELECT 1 FROM hecate_open_work WHERE stream = ?`},
 		{&r.countOpen, `SELECT count(*) FROM hecate_open_work`},
 		{&r.at, `SELECT at FROM hecate_log WHERE position = ?`},
+		{&r.erased, `SELECT erased_by FROM hecate_erased WHERE digest = ?`},
 	}
 }
 
@@ -159,12 +160,25 @@ func (s *Store) Blob(ctx context.Context, digest string) ([]byte, error) {
 	var codec int
 	err := s.reads.blob.QueryRowContext(ctx, digest).Scan(&salt, &content, &codec)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("read blob %.100q: %w", digest, eventstore.ErrNotFound)
+		return nil, s.noBlob(ctx, digest)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read blob %.100q: %w", digest, s.closedOr(err))
 	}
 	return blobs.Unpack(digest, salt, content, codec)
+}
+
+// noBlob says why there is no content under a digest.
+func (s *Store) noBlob(ctx context.Context, digest string) error {
+	var by int64
+	err := s.reads.erased.QueryRowContext(ctx, digest).Scan(&by)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return fmt.Errorf("read blob %.100q: %w", digest, eventstore.ErrNotFound)
+	case err != nil:
+		return fmt.Errorf("read blob %.100q: %w", digest, s.closedOr(err))
+	}
+	return fmt.Errorf("read blob %.100q: %w, see record %d", digest, eventstore.ErrErased, by)
 }
 
 // OpenWork returns streams with open work, oldest mark first.
@@ -224,6 +238,6 @@ func scanRecord(rows *sql.Rows) (r eventstore.Record, err error) {
 	r.At = time.UnixMicro(micros).UTC()
 	copy(r.ID[:], id)
 	copy(r.Hash[:], hash)
-	copy(r.Salt[:], salt)
+	r.SetSalt(salt)
 	return r, nil
 }

@@ -84,6 +84,8 @@ func Run(t *testing.T, newLog func(t *testing.T) Log) {
 		"locks among leases":                 testLocksAmongLeases,
 		"any order of lease operations":      testLeaseModel,
 		"the tree":                           testTree,
+		"erasure":                            testErasure,
+		"erasure as a whole":                 testErasureAsAWhole,
 	}
 	for name, test := range always {
 		t.Run(name, func(t *testing.T) { test(t, newLog(t)) })

@@ -4,8 +4,10 @@ package tail
 
 import (
 	"context"
+	"slices"
 	"sync"
 
+	"hecate/domain/erasure"
 	"hecate/eventstore"
 )
 
@@ -47,19 +49,31 @@ func (t *Tail) Push(records []eventstore.Record) bool {
 		t.bytes += len(r.Data)
 	}
 	t.trim()
+	for i := len(t.records) - 1; i >= len(t.records)-len(records) && i > 0; i-- {
+		if t.records[i].Type == erasure.Type {
+			t.forget(i) // what stands before may have been erased
+			t.records = slices.Clone(t.records)
+			break
+		}
+	}
 	t.failed = nil
 	t.wake()
 	return true
 }
 
 func (t *Tail) trim() {
-	drop := max(0, len(t.records)-recordsMax)
+	drop, left := 0, t.bytes
+	for drop < len(t.records) && (len(t.records)-drop > recordsMax || left > bytesMax) {
+		left -= len(t.records[drop].Data)
+		drop++
+	}
+	t.forget(drop)
+}
+
+// forget drops the oldest records.
+func (t *Tail) forget(drop int) {
 	for i := range drop {
 		t.bytes -= len(t.records[i].Data)
-	}
-	for drop < len(t.records) && t.bytes > bytesMax {
-		t.bytes -= len(t.records[drop].Data)
-		drop++
 	}
 	t.records = t.records[drop:]
 	t.base += int64(drop)

@@ -136,12 +136,11 @@ func rowOf(values []driver.Value) (r Row, err error) {
 		r.Odd = fmt.Sprintf("its hash has %d bytes", len(hash))
 	case missing:
 		r.Odd = "its data is missing"
-	case len(salt) != len(r.Salt):
+	case !r.SetSalt(salt):
 		r.Odd = fmt.Sprintf("its salt has %d bytes", len(salt))
 	}
 	copy(r.ID[:], id)
 	copy(r.Hash[:], hash)
-	copy(r.Salt[:], salt)
 	return r, nil
 }
 
