@@ -186,7 +186,12 @@ func (x *Executor) now(expected int64, payloads ...event.Payload) []event.Event 
 
 // append makes the parts durable in one atomic batch.
 func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstore.Appended, error) {
-	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, CausedBy: m.causedBy, Trace: m.Trace}
+	return x.appendBatch(ctx, m, nil, parts...)
+}
+
+// appendBatch is append with something that is taken away in the same batch.
+func (x *Executor) appendBatch(ctx context.Context, m Meta, erase *eventstore.Erasure, parts ...part) (eventstore.Appended, error) {
+	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, CausedBy: m.causedBy, Trace: m.Trace, Erase: erase}
 	for _, p := range parts {
 		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work, Epoch: p.epoch}
 		for _, e := range p.events {

@@ -52,6 +52,9 @@ func (x *Executor) open(ctx context.Context, m Meta, taskID string, ahead run.Ah
 			if err := t.Visible(); err != nil {
 				return RunResult{}, err
 			}
+			if t.Definition.Erased() {
+				return RunResult{}, fault.Conflict("conflict", "what the task wants was erased; make a new task")
+			}
 			o, err := how(t)
 			if err != nil {
 				return RunResult{}, err

@@ -13,6 +13,7 @@ const Stream = "erasures"
 const (
 	RecordsMax  = 1000
 	ContentsMax = 2000
+	ReasonMax   = 4096 // bytes
 )
 
 // The rules that data is erased by.
@@ -31,7 +32,6 @@ type Erased struct {
 	Contents []string `json:"contents,omitempty"` // digests of large contents
 	Types    []string `json:"types"`              // of the records, each once
 	TaskIDs  []string `json:"task_ids,omitempty"` // that the records belong to, or mention
-	Through  int64    `json:"through,omitempty"`  // of retention: everything up to this position was looked at
 }
 
 // Record is one record whose data was erased.

@@ -2,6 +2,7 @@ package task
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -64,6 +65,11 @@ type Definition struct {
 
 	// Reuse is the workspace that the task goes on in, see Segment. No caller can ask for it.
 	Reuse *run.Reuse `json:"workspace_reuse,omitempty"`
+}
+
+// Erased reports whether something of what the task wants was erased.
+func (d *Definition) Erased() bool {
+	return slices.ContainsFunc(d.texts(), func(t *event.Text) bool { return t.Erased() })
 }
 
 func (d *Definition) texts() []*event.Text {
