@@ -13,6 +13,7 @@ import (
 	"hecate/domain/fault"
 	"hecate/domain/permission"
 	"hecate/domain/run"
+	"hecate/domain/secret"
 	"hecate/domain/task"
 	"hecate/eventstore"
 )
@@ -32,6 +33,8 @@ type Executor struct {
 	// of one in the levels posture; 0 there is the constant of that name.
 	ModelCallsMax int64
 	RoundsMax     int64
+	// Secrets are what must not get into the log; nil: nothing.
+	Secrets *secret.Set
 	// LevelsForbidden refuses tasks that want the levels posture.
 	LevelsForbidden bool
 }
@@ -179,9 +182,19 @@ func (x *Executor) now(expected int64, payloads ...event.Payload) []event.Event 
 	at := x.Clock.Now()
 	out := make([]event.Event, len(payloads))
 	for i, p := range payloads {
-		out[i] = event.Event{Version: expected + int64(i) + 1, At: at, Payload: p}
+		out[i] = x.Withhold(event.Event{Version: expected + int64(i) + 1, At: at, Payload: p})
 	}
 	return out
+}
+
+// Withhold returns an event as it may be recorded: without the secrets in its payload. Who
+// folds an event before it is appended has to fold this one. An append sees to it for all
+// that comes to it.
+func (x *Executor) Withhold(e event.Event) event.Event {
+	if x.Secrets == nil {
+		return e
+	}
+	return e.Without(x.Secrets.Withhold)
 }
 
 // append makes the parts durable in one atomic batch.
@@ -191,11 +204,12 @@ func (x *Executor) append(ctx context.Context, m Meta, parts ...part) (eventstor
 
 // appendBatch is append with something that is taken away in the same batch.
 func (x *Executor) appendBatch(ctx context.Context, m Meta, erase *eventstore.Erasure, parts ...part) (eventstore.Appended, error) {
+	m.Actor.Name, _ = x.Secrets.Withhold(m.Actor.Name) // a client may call itself anything
 	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, CausedBy: m.causedBy, Trace: m.Trace, Erase: erase}
 	for _, p := range parts {
 		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work, Epoch: p.epoch}
 		for _, e := range p.events {
-			enc, err := event.Encode(e.Payload, x.NewSalt)
+			enc, err := x.Withhold(e).Encode(x.NewSalt)
 			if err != nil {
 				return eventstore.Appended{}, err
 			}

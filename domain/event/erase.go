@@ -29,13 +29,16 @@ func Erase(typ string, data []byte) (form []byte, contents []Ref, err error) {
 	if !ok {
 		return []byte("{}"), nil, nil
 	}
+	data, withheld := SplitWithheld(data)
 	v := reflect.New(d.GoType())
 	if err := json.Unmarshal(data, v.Interface()); err != nil {
 		return nil, nil, fmt.Errorf("erase %s: %w", typ, err)
 	}
 	e := eraser{}
 	e.value(v.Elem(), false)
-	form, err = marshal(v.Interface())
+	if form, err = marshal(v.Interface()); err == nil && len(withheld) > 0 {
+		form, err = addWithheld(form, withheld) // a secret was there, whatever else was
+	}
 	return form, e.contents, err
 }
 

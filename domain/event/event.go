@@ -33,6 +33,9 @@ type Event struct {
 	Version  int64     // 1, 2, 3 … within the stream
 	At       time.Time // when it was recorded (UTC, microseconds)
 	Payload  Payload
+	Withheld []string // of an event that is to be recorded: names of the secrets that its payload is without, see Without
+
+	looked bool
 }
 
 // Unknown is the payload of a type, or a newer schema of a type, that this

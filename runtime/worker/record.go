@@ -31,7 +31,8 @@ func (a *attempt) stage(payloads ...event.Payload) {
 	now := a.Clock.Now()
 	for _, p := range payloads {
 		// The id makes a repeated append harmless whose first answer was lost.
-		e := event.Event{ID: a.Executor.NewID(), Version: a.s.Version + 1, At: now, Payload: p}
+		// What is folded is what the log will say: the model is told that, and nothing else is done.
+		e := a.Executor.Withhold(event.Event{ID: a.Executor.NewID(), Version: a.s.Version + 1, At: now, Payload: p})
 		a.s.Apply(e)
 		a.staged = append(a.staged, e)
 	}
@@ -111,7 +112,10 @@ func (a *attempt) moveOn(ctx context.Context) error {
 		return err
 	}
 	if len(results) > 0 && a.mine() && a.s.Status.Terminal() && !a.recorded(results) {
-		a.stage(results...)
+		for _, e := range results {
+			a.stage(e.Payload)
+			a.staged[len(a.staged)-1].Withheld = e.Withheld // the payload is without it already
+		}
 		if err := a.saveAll(ctx); err != nil {
 			return fmt.Errorf("record late results: %w", err)
 		}
@@ -121,9 +125,9 @@ func (a *attempt) moveOn(ctx context.Context) error {
 
 // recorded reports whether the log holds the results already: the append that
 // seemed to fail had been made durable.
-func (a *attempt) recorded(results []event.Payload) bool {
-	for _, p := range results {
-		d, ok := p.(run.DispatchSettled)
+func (a *attempt) recorded(results []event.Event) bool {
+	for _, e := range results {
+		d, ok := e.Payload.(run.DispatchSettled)
 		if !ok {
 			continue
 		}
@@ -141,13 +145,13 @@ func (a *attempt) recorded(results []event.Payload) bool {
 
 // lateResults picks what happened in the world, as opposed to what would have
 // happened next in a run that has moved on.
-func lateResults(staged []event.Event) []event.Payload {
-	var out []event.Payload
+func lateResults(staged []event.Event) []event.Event {
+	var out []event.Event
 	for _, e := range staged {
 		switch e.Payload.(type) {
 		case run.ShellOutput, run.ShellExited, run.ToolCompleted, run.ToolFailed, run.ToolCancelled, run.ToolTimedOut,
 			run.FilePatch, run.ArtifactRecorded, run.WorkspaceChanged, run.DispatchSettled, run.ModelCallCompleted, run.ProgressCheckCompleted:
-			out = append(out, e.Payload)
+			out = append(out, e)
 		}
 	}
 	return out
