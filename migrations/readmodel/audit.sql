@@ -1,10 +1,9 @@
 -- Where in the log things are spoken of. What is said there stands in the log alone.
+-- Records in groups of neighbours: when each was recorded, and all that it speaks of.
 CREATE TABLE hecate_view_audit_records_@ (
-    position bigint NOT NULL PRIMARY KEY,
-    at       bigint NOT NULL, -- microseconds since 1970
-    task     bigint NOT NULL, -- codes of names, 0 for none
-    run      bigint NOT NULL
-);
+    slot bigint NOT NULL PRIMARY KEY, -- of the positions, see the package
+    data bytea  NOT NULL
+) CLUSTERED;
 
 -- Everything that can be asked for by name gets a short number.
 CREATE TABLE hecate_view_audit_names_@ (
@@ -16,18 +15,21 @@ CREATE TABLE hecate_view_audit_names_@ (
 ) CLUSTERED;
 CREATE UNIQUE INDEX hecate_view_audit_names_code_@ ON hecate_view_audit_names_@ (code);
 
--- A record speaks of what the code stands for; of a code below zero it is an effect:
--- the record at minus that position led to it.
+-- The records that speak of what a code stands for, in pieces of a list. The lists of
+-- codes below zero say which records led to which.
 CREATE TABLE hecate_view_audit_places_@ (
-    code     bigint NOT NULL,
-    position bigint NOT NULL,
-    PRIMARY KEY (code, position)
+    code  bigint NOT NULL,
+    first bigint NOT NULL, -- the first place of the piece
+    data  bytea  NOT NULL, -- how far each of the others is from the one before it
+    PRIMARY KEY (code, first)
 ) CLUSTERED;
 
 -- Between which positions the records of a piece of time lie. Clocks of several nodes
 -- differ, so the pieces may overlap.
 CREATE TABLE hecate_view_audit_spans_@ (
-    slot          bigint NOT NULL PRIMARY KEY, -- number of the piece since 1970
-    first_place   bigint NOT NULL,
-    last_place    bigint NOT NULL
+    level       bigint NOT NULL, -- of the length of the piece, see the package
+    slot        bigint NOT NULL, -- number of the piece since 1970
+    first_place bigint NOT NULL,
+    last_place  bigint NOT NULL,
+    PRIMARY KEY (level, slot)
 ) CLUSTERED;

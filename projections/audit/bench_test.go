@@ -1,16 +1,16 @@
 package audit_test
 
 import (
-	"context"
-	"encoding/binary"
 	"flag"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"hecate/domain/run"
-	"hecate/eventstore"
 	"hecate/eventstore/postgres/pgtest"
 	"hecate/eventstore/sqlite"
 	"hecate/projections/audit"
@@ -19,55 +19,6 @@ import (
 )
 
 var benchEvents = flag.Int64("events", 200_000, "records of the log that the benchmarks search")
-
-// synthetic is a log that is made up as it is read: runs of 50 events, several at a time.
-type synthetic struct {
-	eventstore.Store
-	last int64
-}
-
-func (s *synthetic) LogID(context.Context) (string, error) { return "synthetic", nil }
-
-func (s *synthetic) Head(context.Context) (int64, error) { return s.last, nil }
-
-func (s *synthetic) ReadAll(_ context.Context, after int64, limit int) ([]eventstore.Record, error) {
-	n := min(s.last-after, int64(limit))
-	if n <= 0 {
-		return nil, nil
-	}
-	out := make([]eventstore.Record, n)
-	for i := range out {
-		out[i] = synthesize(after + 1 + int64(i))
-	}
-	return out, nil
-}
-
-var kinds = []string{
-	"model.call.started", "model.response.recorded", "model.call.completed", "assistant.tool_call_proposed", "tool.dispatch.intended",
-	"tool.invoked", "tool.shell.output_chunk", "tool.shell.exited", "tool.completed", "tool.dispatch.settled",
-}
-
-func synthesize(p int64) eventstore.Record {
-	const together, length = 8, 50
-	runNo := p/(together*length)*together + p%together
-	r := eventstore.Record{
-		Position: p, Stream: fmt.Sprintf("run-run_%08d", runNo), Version: p/together%length + 1, Schema: 1,
-		At: time.Unix(1_800_000_000, 0).Add(time.Duration(p) * 100 * time.Millisecond), Actor: eventstore.Actor{Kind: "worker", Name: "node_1"}, CausedBy: max(p-together, 0),
-	}
-	binary.BigEndian.PutUint64(r.ID[8:], uint64(p))
-	switch {
-	case r.Version == 1:
-		r.Type, r.Actor = "run.created", eventstore.Actor{Kind: "operator", Name: "ada"}
-		r.Data = fmt.Appendf(nil, `{"task_id":"task_%07d"}`, runNo/3)
-	case p%9973 == 0:
-		r.Type, r.Data = "approval.requested", fmt.Appendf(nil, `{"approval_id":"approval_%d","calls":[{"tool_name":"exec"}]}`, p)
-	default:
-		r.Type = kinds[p%int64(len(kinds))]
-		r.Data = fmt.Appendf(nil, `{"tool_call_id":"call_%d","tool_name":"%s","input":{"path":"internal/pkg%d/file%d.go","url":"https://host%d.example/x"}}`,
-			p, []string{"read_file", "shell_exec", "file_edit", "web_fetch"}[p%4], p%97, p%1009, p%501)
-	}
-	return r
-}
 
 func onFile(b *testing.B) *readdb.DB {
 	db, _, err := readdb.OpenSQLite(b.Context(), filepath.Join(b.TempDir(), "read.db"))
@@ -85,48 +36,109 @@ func onPostgres(b *testing.B) *readdb.DB {
 	return db
 }
 
-// Records per second that the model takes, and one page of each kind of question.
-func BenchmarkSQLite(b *testing.B) { search(b, onFile(b)) }
+// Records per second that the model takes and gives up to be built again, its size, and
+// pages of 100 of each kind of question, in either order. With -events 10000000 it takes
+// ten minutes.
+func BenchmarkSearchSQLite(b *testing.B) { search(b, onFile(b)) }
 
 // The same on PostgreSQL.
-func BenchmarkPostgres(b *testing.B) { search(b, onPostgres(b)) }
+func BenchmarkSearchPostgres(b *testing.B) { search(b, onPostgres(b)) }
+
+// questions are what people ask of the workload: about what is common, what is rare and
+// what never comes together.
+func questions(last int64) map[string]audit.Filter {
+	run := last / 2 / (runsTogether * runLength) * runsTogether
+	middle := workBegin.Add(time.Duration(last/2) * gap)
+	call := int64(0)
+	for p := last / 2; ; p++ {
+		if r := workRecord(p); r.Type == "approval.requested" {
+			call = (p-1)/(runsTogether*runLength)*runsTogether + (p-1)%runsTogether
+			call = call*runRounds + (r.Version-4)/roundLength
+			break
+		}
+	}
+	return map[string]audit.Filter{
+		"all":                    {},
+		"all in the middle":      {After: last/2 - 50_000, Before: last/2 + 50_000},
+		"common type":            {Types: []string{"model.call.started"}},
+		"rare type":              {Types: []string{"approval.resolved"}},
+		"six types":              {Types: []string{"approval.requested", "approval.resolved", "run.created", "run.finished", "workspace.changed", "run.started"}},
+		"common actor":           {Actor: "worker:node_1"},
+		"kind of actor":          {Actor: "operator"},
+		"rare actor":             {Actor: "person30"},
+		"common tool":            {Tool: "read_file"},
+		"rare tool":              {Tool: "config_edit"},
+		"common file":            {Path: workFile(0)},
+		"rare file":              {Path: workFile(workFiles - 7)},
+		"directory":              {Path: "internal/area3/"},
+		"common host":            {Host: workHost(0)},
+		"rare host":              {Host: workHost(workHosts - 7)},
+		"approval":               {ApprovalID: fmt.Sprintf("approval_%d", call)},
+		"run":                    {RunID: fmt.Sprintf("run_%08d", run)},
+		"task":                   {TaskID: workTask(run)},
+		"task and type":          {TaskID: workTask(run), Types: []string{"tool.dispatch.settled"}},
+		"an hour":                {From: middle, To: middle.Add(time.Hour)},
+		"second":                 {From: middle, To: middle.Add(time.Second)},
+		"tool in an hour":        {Tool: "web_fetch", From: middle, To: middle.Add(time.Hour)},
+		"common tool and type":   {Tool: "shell_exec", Types: []string{"tool.dispatch.settled"}},
+		"rare tool, common type": {Tool: "config_edit", Types: []string{"tool.dispatch.settled"}},
+		"never: file, person":    {Path: workFile(0), Actor: "person1"},
+		"never: tool, type":      {Tool: "read_file", Types: []string{"model.call.started"}},
+		"never: actor, type":     {Actor: "worker:node_1", Types: []string{"run.created"}},
+		"never: tool, host":      {Tool: "read_file", Host: workHost(0)},
+		"hardly: directory, tool, actor": {
+			Path: "internal/area3/", Tool: "file_edit", Actor: "worker:node_0", Types: []string{"tool.invoked", "workspace.changed"},
+		},
+	}
+}
 
 func search(b *testing.B, db *readdb.DB) {
 	closeAfter(b, db)
-	log := &synthetic{last: *benchEvents}
+	log := &workload{last: *benchEvents}
 	begin := time.Now()
-	_, v := project(b, log, db)
+	r, v := project(b, log, db)
 	b.Logf("%d records, %.0f in a second", log.last, float64(log.last)/time.Since(begin).Seconds())
-	half := time.Unix(1_800_000_000, 0).Add(time.Duration(log.last/2) * 100 * time.Millisecond)
-	for what, f := range map[string]audit.Filter{
-		"all":               {},
-		"run":               {RunID: fmt.Sprintf("run_%08d", log.last/800)},
-		"task and type":     {TaskID: "task_0000010", Types: []string{"tool.dispatch.intended", "tool.dispatch.settled"}},
-		"tool":              {Tool: "web_fetch"},
-		"tool and type":     {Tool: "shell_exec", Types: []string{"tool.dispatch.settled"}},
-		"never together":    {Tool: "read_file", Types: []string{"run.created"}},
-		"directory":         {Path: "internal/pkg7/"},
-		"file and tool":     {Path: "internal/pkg7/file7.go", Tool: "file_edit"},
-		"host":              {Host: "host7.example"},
-		"approvals by type": {Types: []string{"approval.requested"}},
-		"actor and type":    {Actor: "ada", Types: []string{"run.created"}},
-		"actor kind in time": {
-			Actor: "operator", To: half,
-		},
-		"tool in time": {Tool: "exec", From: half.Add(-time.Hour), To: half},
-	} {
-		b.Run(what, func(b *testing.B) {
-			var found int
-			for b.Loop() {
-				p, err := v.Page(b.Context(), f, audit.NewestFirst, 100)
-				if err != nil {
-					b.Fatal(err)
-				}
-				found = len(p.Found)
-			}
-			b.ReportMetric(float64(found), "found")
-		})
+	begin = time.Now()
+	if err := r.Rebuild(b.Context(), "", nil); err != nil {
+		b.Fatal(err)
 	}
+	b.Logf("rebuilt, %.0f in a second", float64(log.last)/time.Since(begin).Seconds())
+	all := questions(log.last)
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		for order, way := range map[string]audit.Order{"newest": audit.NewestFirst, "oldest": audit.OldestFirst} {
+			b.Run(strings.ReplaceAll(what, " ", "_")+"/"+order, func(b *testing.B) {
+				measure(b, func() (int, error) {
+					p, err := v.Page(b.Context(), all[what], way, 100)
+					return len(p.Found), err
+				})
+			})
+		}
+	}
+	b.Run("effects", func(b *testing.B) {
+		measure(b, func() (int, error) {
+			p, err := v.Effects(b.Context(), log.last/2+16, 0, 100)
+			return len(p.Found), err
+		})
+	})
+}
+
+// measure reports the middle and the 99th of 100 durations, in milliseconds.
+func measure(b *testing.B, ask func() (int, error)) {
+	var took []time.Duration
+	found := 0
+	for b.Loop() {
+		begin := time.Now()
+		n, err := ask()
+		if err != nil {
+			b.Fatal(err)
+		}
+		took, found = append(took, time.Since(begin)), n
+	}
+	slices.Sort(took)
+	at := func(part float64) float64 { return took[int(float64(len(took)-1)*part)].Seconds() * 1000 }
+	b.ReportMetric(at(0.5), "p50-ms")
+	b.ReportMetric(at(0.99), "p99-ms")
+	b.ReportMetric(float64(found), "found")
 }
 
 // Records per second of runs as they are: rounds of a model call and a file that is read.

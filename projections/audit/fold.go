@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"cmp"
 	"context"
 	"path"
 	"slices"
@@ -14,9 +13,7 @@ import (
 )
 
 const (
-	namesMax    = 64 << 10          // names that are kept in memory between batches
-	spansMax    = 256               // the same for pieces of time
-	spanMicros  = 10 * 60 * 1000000 // the length of such a piece
+	namesMax    = 32 << 10 // names that are kept in memory between batches, see recent
 	streamRun   = "run-"
 	streamTask  = "task-"
 	streamOp    = "op-"
@@ -26,28 +23,22 @@ const (
 // code is the number of a name, and of what it belongs to.
 type code struct{ code, owner int64 }
 
-// place is a record that speaks of a code, or that follows from the record at minus code.
-type place struct{ code, position int64 }
-
-type span struct {
-	first, last int64
-	dirty       bool
-}
-
 // fold keeps names that it has met. They never change, so there is nothing to keep up.
 type fold struct {
-	codes  map[name]code
+	codes  *recent[name, code]
 	whole  bool            // codes has all that there are: a build from nothing asks the database for none
 	owners map[int64]int64 // tasks of runs, by their codes
 
 	workspaces map[string]string // by run; "" where it has none
 
-	last  int64 // the highest code, -1 until it is read
-	spans map[int64]*span
+	last int64 // the highest code, -1 until it is read
+	top  int64 // the highest position; what comes before it belongs between what is there
 
-	records, names readdb.Rows
-	places         []place
-	seen           []int64 // codes of the record at hand
+	names   readdb.Rows
+	lists   lists
+	records records
+	spans   spans
+	seen    []int64 // codes of the record at hand
 }
 
 func newFold() *fold {
@@ -59,15 +50,38 @@ func newFold() *fold {
 // Forget drops everything in memory.
 func (f *fold) Forget() {
 	*f = fold{
-		codes: map[name]code{}, owners: map[int64]int64{}, workspaces: map[string]string{}, last: -1, spans: map[int64]*span{},
-		records: readdb.Rows{Table: recordsTable}, names: readdb.Rows{Table: namesTable},
+		codes: newRecent[name, code](namesMax), owners: map[int64]int64{}, workspaces: map[string]string{}, last: -1,
+		names: readdb.Rows{Table: namesTable}, lists: newLists(), records: newRecords(), spans: spans{},
 	}
+}
+
+// open finds where the model ends.
+func (f *fold) open(ctx context.Context, tx *readdb.Tx) error {
+	if f.last >= 0 {
+		return nil
+	}
+	var last int64
+	if _, err := tx.One(ctx, `SELECT coalesce(max(code), 0) FROM hecate_view_audit_names_@`, nil, &last); err != nil {
+		return err
+	}
+	var data []byte
+	found, err := tx.One(ctx, `SELECT slot, data FROM hecate_view_audit_records_@ ORDER BY slot DESC LIMIT 1`, nil, &f.records.top, &data)
+	if err == nil {
+		err = eachEntry(f.records.top, data, func(e *entry) { f.top = e.position })
+	}
+	if err == nil {
+		f.last, f.whole = last, !found && last == 0
+	}
+	return err
 }
 
 // Apply takes one record.
 func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error {
 	r, m := &fact.Record, mentionsOf(&fact.Record)
 	f.seen = f.seen[:0]
+	if err := f.open(ctx, tx); err != nil {
+		return err
+	}
 	task, of, err := f.belongs(ctx, tx, r, &m)
 	if err != nil {
 		return err
@@ -86,10 +100,33 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 		}
 	}
 	if r.CausedBy > 0 {
-		f.places = append(f.places, place{-r.CausedBy, r.Position})
+		e := effect(r.CausedBy, r.Position)
+		f.list(e.code, e.at, r.Position)
 	}
-	f.records.Add(r.Position, r.At.UnixMicro(), task, of)
-	return f.stretch(ctx, tx, r)
+	f.top = max(f.top, r.Position)
+	e := entry{position: r.Position, at: r.At.UnixMicro(), cause: r.CausedBy, task: task, run: of, codes: slices.Clone(f.seen)}
+	if err := f.records.add(ctx, tx, e); err != nil {
+		return err
+	}
+	return f.spans.add(ctx, tx, r.Position, e.at)
+}
+
+// list adds a place to a list. A record that could not be taken when it came is late: others
+// stand behind it.
+func (f *fold) list(code, at, position int64) {
+	if position <= f.top {
+		f.lists.late = append(f.lists.late, place{code, at})
+		return
+	}
+	f.lists.add(code, at)
+}
+
+// causesTogether is how many positions share a list of what they led to.
+const causesTogether = 64
+
+// effect is where a list says that the record at one position led to that at another.
+func effect(cause, position int64) place {
+	return place{-1 - cause/causesTogether, position*causesTogether + cause%causesTogether}
 }
 
 // workspace returns where the run works that a record is of, once that is known.
@@ -190,21 +227,15 @@ func (f *fold) mention(ctx context.Context, tx *readdb.Tx, n name, owner, positi
 func (f *fold) place(code, position int64) {
 	if !slices.Contains(f.seen, code) {
 		f.seen = append(f.seen, code)
-		f.places = append(f.places, place{code, position})
+		f.list(code, position, position)
 	}
 }
 
 // code returns the number of a name, which it gets at its first mention.
 func (f *fold) code(ctx context.Context, tx *readdb.Tx, n name, owner int64) (code, error) {
 	n = n.short()
-	if c, ok := f.codes[n]; ok {
+	if c, ok := f.codes.get(n); ok {
 		return c, nil
-	}
-	if f.last < 0 {
-		if _, err := tx.One(ctx, `SELECT coalesce(max(code), 0) FROM hecate_view_audit_names_@`, nil, &f.last); err != nil {
-			return code{}, err
-		}
-		f.whole = f.last == 0
 	}
 	var c code
 	key, found := []byte(n.value), false
@@ -219,7 +250,7 @@ func (f *fold) code(ctx context.Context, tx *readdb.Tx, n name, owner int64) (co
 		c = code{f.last, owner}
 		f.names.Add(n.kind, key, c.code, c.owner)
 	}
-	f.codes[n] = c
+	f.codes.put(n, c)
 	if n.kind == kindRun {
 		f.owners[c.code] = c.owner
 	}
@@ -236,61 +267,18 @@ func (f *fold) ownerOf(ctx context.Context, tx *readdb.Tx, of int64) (int64, err
 	return owner, err
 }
 
-// stretch notes the position in the record's piece of time.
-func (f *fold) stretch(ctx context.Context, tx *readdb.Tx, r *eventstore.Record) error {
-	slot := slotOf(r.At.UnixMicro())
-	s := f.spans[slot]
-	if s == nil {
-		s = &span{}
-		if _, err := tx.One(ctx, `SELECT first_place, last_place FROM hecate_view_audit_spans_@ WHERE slot = $1`, []any{slot}, &s.first, &s.last); err != nil {
-			return err
-		}
-		f.spans[slot] = s
-	}
-	if s.first == 0 {
-		s.first = r.Position
-	}
-	s.last, s.dirty = r.Position, true
-	return nil
-}
-
-// slotOf is the piece of time that a moment lies in, also one before 1970.
-func slotOf(micros int64) int64 {
-	slot := micros / spanMicros
-	if micros < slot*spanMicros {
-		slot--
-	}
-	return slot
-}
-
 // Flush writes what is new.
 func (f *fold) Flush(ctx context.Context, tx *readdb.Tx) error {
-	spans := readdb.Rows{Table: spansTable}
-	for slot, s := range f.spans {
-		if s.dirty {
-			spans.Add(slot, s.first, s.last)
-			s.dirty = false
+	err := tx.Put(ctx, &f.names)
+	for _, flush := range []func(context.Context, *readdb.Tx) error{f.records.flush, f.lists.flush, f.spans.flush} {
+		if err == nil {
+			err = flush(ctx, tx)
 		}
 	}
-	places := readdb.Rows{Table: placesTable}
-	slices.SortFunc(f.places, func(a, b place) int { return cmp.Or(cmp.Compare(a.code, b.code), cmp.Compare(a.position, b.position)) })
-	for _, p := range f.places { // neighbours in the table come together
-		places.Add(p.code, p.position)
-	}
-	f.places = f.places[:0]
-	for _, rows := range []*readdb.Rows{&f.names, &f.records, &places, &spans} {
-		if err := tx.Put(ctx, rows); err != nil {
-			return err
-		}
-	}
-	if len(f.codes) > namesMax {
+	if err == nil && f.codes.trim() {
 		f.whole = false
-		clear(f.codes)
 		clear(f.owners)
 		clear(f.workspaces)
 	}
-	if len(f.spans) > spansMax {
-		clear(f.spans)
-	}
-	return nil
+	return err
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"hecate/domain/run"
 	"hecate/eventstore"
@@ -65,16 +64,6 @@ func TestPathsAbove(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", p, got, want)
-		}
-	}
-}
-
-// Pieces of time have no hole and no overlap, also before 1970.
-func TestSlots(t *testing.T) {
-	piece := int64(spanMicros)
-	for micros, want := range map[int64]int64{0: 0, 1: 0, piece - 1: 0, piece: 1, -1: -1, -piece: -1, -piece - 1: -2, time.Unix(1e9, 0).UnixMicro(): 1_666_666} {
-		if got := slotOf(micros); got != want {
-			t.Errorf("%d lies in %d, want %d", micros, got, want)
 		}
 	}
 }

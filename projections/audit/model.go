@@ -1,11 +1,12 @@
 // Package audit finds records of the log by what they speak of: who caused them, which
 // task and run they belong to, and the tools, files, hosts and approvals that they name.
 //
-// The model holds numbers only: each name once, and for each name the positions of the
-// records that speak of it. A search goes along the rarest of the names that are asked
-// for and looks the others up, piece by piece, so that a page costs the same in a log of
-// any length. What the records say is read from the log. Nothing goes when a task is
-// deleted: that is among what can be asked about.
+// The model holds numbers only: each name once, for each name the list of the records
+// that speak of it, and for each record what it speaks of. A search goes along the lists
+// of the names that are asked for and leaps from the next entry of one to that of another;
+// it looks at a bounded number of rows, so that a page costs the same in a log of any
+// length. What the records say is read from the log. Nothing goes when a task is deleted:
+// that is among what can be asked about.
 package audit
 
 import (
@@ -20,7 +21,7 @@ import (
 const Name = "audit"
 
 // version counts changes of the tables or of what a record means in them.
-const version = 1
+const version = 2
 
 // patience is how far the model may stay behind where nobody waits for it.
 const patience = 200 * time.Millisecond
@@ -64,19 +65,15 @@ func (Model) Patience() time.Duration { return patience }
 // NewFold returns a fold that knows nothing yet.
 func (Model) NewFold() runner.Fold { return newFold() }
 
-func ints(names ...string) []readdb.Column {
-	out := make([]readdb.Column, len(names))
-	for i, n := range names {
-		out[i] = readdb.Column{Name: n, Type: readdb.Int}
-	}
-	return out
-}
-
 var (
-	recordsTable = &readdb.Table{Name: "hecate_view_audit_records_@", Key: 1, Columns: ints("position", "at", "task", "run")}
+	recordsTable = &readdb.Table{Name: "hecate_view_audit_records_@", Key: 1, Columns: []readdb.Column{{Name: "slot", Type: readdb.Int}, {Name: "data", Type: readdb.Bytes}}}
 	namesTable   = &readdb.Table{Name: "hecate_view_audit_names_@", Key: 2, Columns: []readdb.Column{
 		{Name: "kind", Type: readdb.Int}, {Name: "value", Type: readdb.Bytes}, {Name: "code", Type: readdb.Int}, {Name: "owner", Type: readdb.Int},
 	}}
-	placesTable = &readdb.Table{Name: "hecate_view_audit_places_@", Key: 2, Columns: ints("code", "position")}
-	spansTable  = &readdb.Table{Name: "hecate_view_audit_spans_@", Key: 1, Columns: ints("slot", "first_place", "last_place")}
+	placesTable = &readdb.Table{Name: "hecate_view_audit_places_@", Key: 2, Columns: []readdb.Column{
+		{Name: "code", Type: readdb.Int}, {Name: "first", Type: readdb.Int}, {Name: "data", Type: readdb.Bytes},
+	}}
+	spansTable = &readdb.Table{Name: "hecate_view_audit_spans_@", Key: 2, Columns: []readdb.Column{
+		{Name: "level", Type: readdb.Int}, {Name: "slot", Type: readdb.Int}, {Name: "first_place", Type: readdb.Int}, {Name: "last_place", Type: readdb.Int},
+	}}
 )

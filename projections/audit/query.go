@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path"
@@ -68,7 +69,7 @@ func (v *Views) Page(ctx context.Context, f Filter, order Order, limit int) (Pag
 	}
 	err = v.runner.View(ctx, Name, func(tx *readdb.Tx) (err error) {
 		out = Page{}
-		s := search{tx: tx, newestFirst: bool(order), limit: limit, from: f.From, to: f.To, after: f.After, before: f.Before}
+		s := search{tx: tx, way: direction(order), limit: limit, from: f.From, to: f.To, after: f.After, before: f.Before}
 		for _, w := range wanted {
 			codes, err := w.codes(ctx, tx)
 			if err != nil || len(codes) == 0 {
@@ -90,8 +91,8 @@ func (v *Views) Page(ctx context.Context, f Filter, order Order, limit int) (Pag
 func (v *Views) Effects(ctx context.Context, position, after int64, limit int) (Page, error) {
 	var out Page
 	err := v.runner.View(ctx, Name, func(tx *readdb.Tx) (err error) {
-		s := search{tx: tx, limit: limit, after: max(after, position), lists: [][]int64{{-position}}}
-		out, err = s.run(ctx)
+		s := search{tx: tx, limit: limit, after: max(after, position)}
+		out, err = s.effects(ctx, position)
 		return err
 	})
 	if err != nil {
@@ -167,16 +168,18 @@ func (c choice) codes(ctx context.Context, tx *readdb.Tx) ([]int64, error) {
 	if c.actor != "" {
 		return actorCodes(ctx, tx, c.actor)
 	}
+	keys := make([][]byte, len(c.values))
+	for i, v := range c.values {
+		keys[i] = []byte(name{c.kind, v}.short().value)
+	}
 	var out []int64
-	for _, v := range c.values {
+	err := byKeys(ctx, tx, codesQuery, []any{c.kind}, keys, func(r *sql.Rows) error {
 		var code int64
-		found, err := tx.One(ctx, `SELECT code FROM hecate_view_audit_names_@ WHERE kind = $1 AND value = $2`, []any{c.kind, []byte(name{c.kind, v}.short().value)}, &code)
-		if err != nil {
-			return nil, err
-		}
-		if found && !slices.Contains(out, code) {
+		err := r.Scan(&code)
+		if !slices.Contains(out, code) {
 			out = append(out, code)
 		}
-	}
-	return out, nil
+		return err
+	})
+	return out, err
 }

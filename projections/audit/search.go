@@ -1,209 +1,213 @@
 package audit
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
-	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"hecate/projections/readdb"
 )
 
 const (
-	pieceMentions = 2000 // of the rarest name, that one step of a search looks at
-	piecesMax     = 4    // steps of one page
+	lookMax = 1024 // records that are looked at together
+	rarerBy = 128  // a list that is so much denser than another is of no help to walk along
 )
 
-// search finds the records that stand in all lists. Each step takes the list that has
-// its next entries the farthest away, goes along these, and looks each up in the others.
+// search finds the records that stand in all lists. It walks along those of similar length
+// side by side, leaping over what one of them does not have. What is found there is asked
+// about its time, and about the lists that are much longer.
 type search struct {
 	tx            *readdb.Tx
-	newestFirst   bool
+	way           direction
 	limit         int
 	from, to      time.Time
 	after, before int64
 	lists         [][]int64 // of each, one of the codes
+
+	spent   budget
+	walked  []*choiceWalk
+	asked   [][]int64 // lists that records are asked about
+	at, end int64     // turned positions: what comes next, and what not any more
+	found   []entry   // without their codes
 }
 
 func (s *search) run(ctx context.Context) (Page, error) {
-	var out Page
 	if s.before <= 0 {
 		s.before = math.MaxInt64
 	}
 	some, err := s.within(ctx)
-	for step := 0; err == nil && some && s.after < s.before-1; step++ {
-		if step == piecesMax || len(out.Found) == s.limit {
-			out.Next = s.edge()
-			break
-		}
-		err = s.step(ctx, &out)
+	if err != nil || !some {
+		return Page{}, err
 	}
-	return out, err
+	if some, err = s.plan(ctx); err != nil || !some {
+		return Page{}, err
+	}
+	s.spent = budget{}
+	for look := s.limit; ; look = min(2*look, lookMax) {
+		places, more, err := s.candidates(ctx, look)
+		if err != nil {
+			return Page{}, err
+		}
+		full, err := s.keep(ctx, places)
+		if err != nil {
+			return Page{}, err
+		}
+		if full && s.at < s.end || more && s.spent.over() {
+			return s.page(ctx, s.edge())
+		}
+		if full || !more {
+			return s.page(ctx, 0)
+		}
+	}
 }
 
 // edge is where the search goes on.
 func (s *search) edge() int64 {
-	if s.newestFirst {
-		return s.before
+	if s.way == direction(NewestFirst) {
+		return s.way.turn(s.at) + 1
 	}
-	return s.after
+	return s.at - 1
 }
 
-const spansQuery = `SELECT min(first_place), max(last_place) FROM hecate_view_audit_spans_@ WHERE slot >= $1 AND slot <= $2`
-
-// within narrows the positions to those that records of the time can have.
+// within narrows the positions to those that records of the time can have, and to those
+// that there are where no list says so.
 func (s *search) within(ctx context.Context) (bool, error) {
-	from, to := int64(math.MinInt64), int64(math.MaxInt64)
-	if !s.from.IsZero() {
-		from = slotOf(s.from.UnixMicro())
+	switch {
+	case !s.from.IsZero() || !s.to.IsZero():
+		first, last, some, err := between(ctx, s.tx, s.from, s.to)
+		if err != nil || !some {
+			return false, err
+		}
+		s.after, s.before = max(s.after, first-1), min(s.before, last+1)
+	case len(s.lists) == 0 && s.before-s.after > lookMax:
+		var top sql.NullInt64
+		if _, err := s.tx.One(ctx, topQuery, nil, &top); err != nil || !top.Valid {
+			return false, err
+		}
+		s.before = min(s.before, (top.Int64+1)*slotRecords)
 	}
-	if !s.to.IsZero() {
-		to = slotOf(s.to.UnixMicro())
+	s.after = max(s.after, 0)
+	if s.at, s.end = s.after+1, s.before; s.way == direction(NewestFirst) {
+		s.at, s.end = s.way.turn(s.before-1), s.way.turn(s.after)
 	}
-	var first, last sql.NullInt64
-	query, args := spansQuery, []any{from, to}
-	if s.from.IsZero() && s.to.IsZero() {
-		query, args = `SELECT (SELECT min(position) FROM hecate_view_audit_records_@), (SELECT max(position) FROM hecate_view_audit_records_@)`, nil
+	return s.at < s.end, nil
+}
+
+// plan chooses the lists to walk along: the rarest ones, as far as can be seen from here.
+func (s *search) plan(ctx context.Context) (some bool, err error) {
+	type part struct {
+		walk    *choiceWalk
+		density float64
 	}
-	_, err := s.tx.One(ctx, query, args, &first, &last)
-	if err != nil || !first.Valid {
-		return false, err
+	parts := make([]part, len(s.lists))
+	for i, codes := range s.lists {
+		w := newChoiceWalk(s, codes)
+		place, some, err := w.seek(ctx, s.at)
+		if err != nil || !some || place >= s.end {
+			return false, err
+		}
+		parts[i] = part{w, w.density(s.at, s.end)}
 	}
-	s.after, s.before = max(s.after, first.Int64-1), min(s.before, last.Int64+1)
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.density, b.density) })
+	for _, p := range parts {
+		if p.density > rarerBy*parts[0].density {
+			s.asked = append(s.asked, p.walk.codes)
+		} else {
+			s.walked = append(s.walked, p.walk)
+		}
+	}
 	return true, nil
 }
 
-// step takes the next piece of the list that is the rarest from here on.
-func (s *search) step(ctx context.Context, out *Page) error {
-	piece, rarest := *s, 0
-	if len(s.lists) == 0 {
-		piece.cut(s.edge(), pieceMentions)
-	}
-	for i, codes := range s.lists {
-		p, err := s.piece(ctx, codes)
-		if err != nil {
-			return err
+// candidates returns up to n of the next places that all walked lists have, and whether
+// there may be more.
+func (s *search) candidates(ctx context.Context, n int) (places []int64, more bool, err error) {
+	for len(places) < n && s.at < s.end && !s.spent.over() {
+		place, some, err := s.agree(ctx)
+		if err != nil || !some {
+			return places, false, err
 		}
-		if i == 0 || p.before-p.after > piece.before-piece.after {
-			piece, rarest = p, i
+		if place != s.at { // the money was gone before they agreed
+			break
 		}
+		places = append(places, place)
+		s.at++
 	}
-	found, err := piece.find(ctx, rarest, s.limit-len(out.Found))
-	if err != nil {
-		return err
-	}
-	out.Found = append(out.Found, found...)
-	done := piece.after + 1 // nothing is left of the piece
-	if !s.newestFirst {
-		done = piece.before - 1
-	}
-	if len(out.Found) == s.limit {
-		done = out.Found[s.limit-1].Position
-	}
-	if s.newestFirst {
-		s.before = done
-	} else {
-		s.after = done
-	}
-	return nil
+	return places, s.at < s.end, nil
 }
 
-// cut makes s a piece that ends n positions from its edge.
-func (s *search) cut(edge, n int64) {
-	if s.newestFirst {
-		s.after = max(s.after, edge-1-n)
-	} else {
-		s.before = min(s.before, edge+1+n)
-	}
-}
-
-// piece is what lies before the end of the next entries of one list.
-func (s *search) piece(ctx context.Context, codes []int64) (search, error) {
-	p := *s
-	query := s.endQuery()
-	for _, c := range codes {
-		var position int64
-		found, err := s.tx.One(ctx, query, []any{c, p.after, p.before}, &position)
+// agree moves to the next place that all walked lists have, and returns it.
+func (s *search) agree(ctx context.Context) (place int64, some bool, err error) {
+	for agreed, i := 0, 0; agreed < len(s.walked); i++ {
+		place, some, err := s.walked[i%len(s.walked)].seek(ctx, s.at)
 		switch {
-		case err != nil:
-			return p, err
-		case found && s.newestFirst:
-			p.after = position - 1
-		case found:
-			p.before = position + 1
+		case err != nil || !some || place >= s.end:
+			return 0, false, err
+		case place == s.at:
+			agreed++
+		default:
+			s.at, agreed = place, 1
+		}
+		if agreed < len(s.walked) && s.spent.over() {
+			return s.at - 1, true, nil
 		}
 	}
-	return p, nil
+	return s.at, true, nil
 }
 
-// endQuery finds where the next entries of a code end.
-func (s *search) endQuery() string {
-	return fmt.Sprintf(`SELECT position FROM hecate_view_audit_places_@ WHERE code = $1 AND position > $2 AND position < $3 ORDER BY position %s LIMIT 1 OFFSET %d`,
-		s.direction(), pieceMentions-1)
+// keep adds to what was found the places whose records meet all that is asked for, and
+// reports whether that is enough. Then the search goes on behind the last one.
+func (s *search) keep(ctx context.Context, places []int64) (full bool, err error) {
+	err = s.eachEntry(ctx, places, func(e *entry) bool {
+		if !e.in(s.from, s.to) || slices.ContainsFunc(s.asked, func(codes []int64) bool { return !e.speaksOf(codes) }) {
+			return true
+		}
+		s.found = append(s.found, entry{position: e.position, task: e.task, run: e.run})
+		if full = len(s.found) == s.limit; full {
+			s.at = s.way.turn(e.position) + 1
+		}
+		return !full
+	})
+	return full, err
 }
 
-func (s *search) direction() string {
-	if s.newestFirst {
-		return "DESC"
+// effects finds records that the one at a position led to, oldest first.
+func (s *search) effects(ctx context.Context, cause int64) (Page, error) {
+	w := walk{tx: s.tx, spent: &s.spent, code: effect(cause, 0).code}
+	next := int64(0)
+	var places []int64
+	for at := (s.after + 1) * causesTogether; ; at++ {
+		place, some, err := w.seek(ctx, at)
+		if err != nil {
+			return Page{}, err
+		}
+		if !some {
+			break
+		}
+		at = place
+		if len(places) == s.limit || s.spent.over() {
+			next = at/causesTogether - 1
+			break
+		}
+		if position := at / causesTogether; effect(cause, position).at == at {
+			places = append(places, position)
+		}
 	}
-	return "ASC"
+	if _, err := s.keep(ctx, places); err != nil {
+		return Page{}, err
+	}
+	return s.page(ctx, next)
 }
 
-// find returns up to limit records of the piece, going along one of the lists. Whatever
-// the database knows of its tables, it can look up the rest by keys only: scalar
-// subqueries become no join.
-func (s *search) find(ctx context.Context, along, limit int) ([]Found, error) {
-	query, args := s.query(along, limit)
-	var out []Found
-	err := s.tx.Query(ctx, query, func(rows *sql.Rows) error {
-		var f Found
-		var task, run sql.RawBytes
-		err := rows.Scan(&f.Position, &task, &run)
-		f.TaskID, f.RunID = string(task), string(run)
-		out = append(out, f)
-		return err
-	}, args...)
+// page is what was found, with its names.
+func (s *search) page(ctx context.Context, next int64) (Page, error) {
+	out := Page{Next: next, Found: make([]Found, len(s.found))}
+	named, err := s.names(ctx)
+	for i, e := range s.found {
+		out.Found[i] = Found{Position: e.position, TaskID: named[e.task], RunID: named[e.run]}
+	}
 	return out, err
-}
-
-func (s *search) query(along, limit int) (string, []any) {
-	var b strings.Builder
-	args := []any{s.after, s.before}
-	arg := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprintf("$%d", len(args))
-	}
-	one := func(codes []int64) string {
-		list := make([]string, len(codes))
-		for i, c := range codes {
-			list[i] = arg(c)
-		}
-		return strings.Join(list, ", ")
-	}
-	b.WriteString(`SELECT p.position,
-		(SELECT n.value FROM hecate_view_audit_names_@ n WHERE n.code = (SELECT r.task FROM hecate_view_audit_records_@ r WHERE r.position = p.position)),
-		(SELECT n.value FROM hecate_view_audit_names_@ n WHERE n.code = (SELECT r.run FROM hecate_view_audit_records_@ r WHERE r.position = p.position))
-		FROM `)
-	if len(s.lists) == 0 {
-		b.WriteString(`hecate_view_audit_records_@ p WHERE p.position > $1 AND p.position < $2`)
-	} else {
-		b.WriteString(`hecate_view_audit_places_@ p WHERE p.position > $1 AND p.position < $2 AND p.code IN (` + one(s.lists[along]) + `)`)
-	}
-	for i, codes := range s.lists {
-		if i != along {
-			b.WriteString(` AND (SELECT count(*) FROM hecate_view_audit_places_@ o WHERE o.code IN (` + one(codes) + `) AND o.position = p.position) > 0`)
-		}
-	}
-	const at = `(SELECT r.at FROM hecate_view_audit_records_@ r WHERE r.position = p.position)`
-	if !s.from.IsZero() {
-		b.WriteString(` AND ` + at + ` >= ` + arg(s.from.UnixMicro()))
-	}
-	if !s.to.IsZero() {
-		b.WriteString(` AND ` + at + ` < ` + arg(s.to.UnixMicro()))
-	}
-	b.WriteString(` ORDER BY p.position ` + s.direction() + ` LIMIT ` + arg(limit))
-	return b.String(), slices.Clip(args)
 }
