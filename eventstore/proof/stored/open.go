@@ -31,7 +31,7 @@ func OpenSQLite(ctx context.Context, path, prefix string, conns int) (*Log, erro
 	var failed error
 	for _, how := range waysToRead(path) {
 		l := &Log{
-			db: sql.OpenDB(sqliteConnector{how}), prefix: prefix, describe: "SQLite file " + path, indexed: true,
+			db: sql.OpenDB(sqliteConnector{how}), scanner: &file{name: how}, prefix: prefix, describe: "SQLite file " + path, indexed: true,
 			id: `l.event_id`, list: `(SELECT value FROM json_each(?))`, numbers: `(SELECT value, key AS number FROM json_each(?)) i`,
 		}
 		l.db.SetMaxOpenConns(conns)
@@ -86,8 +86,9 @@ func OpenPostgres(ctx context.Context, address, prefix string, conns int) (*Log,
 	for name, value := range readSettings {
 		config.RuntimeParams[name] = value
 	}
+	db := stdlib.OpenDB(*config)
 	l := &Log{
-		db: stdlib.OpenDB(*config), prefix: prefix, dollars: true,
+		db: db, scanner: server{db}, prefix: prefix, dollars: true,
 		describe: fmt.Sprintf("PostgreSQL database %s at %s:%d", config.Database, config.Host, config.Port),
 		id:       `uuid_send(l.event_id)`,
 		list:     `(SELECT json_array_elements_text(?::json))`,

@@ -19,6 +19,7 @@ import (
 // Log is a log that is open for reading.
 type Log struct {
 	db       *sql.DB
+	scanner  // for what there is much of
 	prefix   string
 	dollars  bool   // parameters are $1, $2 … instead of ?
 	id       string // of an event, as bytes
@@ -29,11 +30,20 @@ type Log struct {
 	describe string
 }
 
+// scanner hands the rows of a query to do. Cells are only good until do returns.
+type scanner interface {
+	scan(ctx context.Context, query string, args []any, do func([]cell) error) error
+	close()
+}
+
 // String names the database, without secrets.
 func (l *Log) String() string { return l.describe }
 
 // Close ends the reading.
-func (l *Log) Close() error { return l.db.Close() }
+func (l *Log) Close() error {
+	l.close()
+	return l.db.Close()
+}
 
 // sql gives a query the form that the database wants.
 func (l *Log) sql(query string) string {
@@ -89,19 +99,23 @@ type Bounds struct {
 	Floor                     int64 // positions that were given out, whatever the log holds
 	Sealed                    int64 // size of the newest checkpoint
 	TreeEnd                   int64 // how many hashes the tree has, going by its last row
+	Indexed                   int64 // records that stand in the table of streams; 0 where there is no such table
 }
 
 // Bounds reads them.
 func (l *Log) Bounds(ctx context.Context) (b Bounds, err error) {
-	tree := "0, 0"
+	tree, indexed := "0, 0", "0"
 	if l.hasTree {
 		tree = `(SELECT coalesce(max(size), 0) FROM hecate_checkpoints),
 			coalesce((SELECT start + length(hashes) / 32 FROM hecate_tree ORDER BY start DESC LIMIT 1), 0)`
 	}
+	if l.indexed {
+		indexed = `(SELECT coalesce(max(indexed), 0) FROM hecate_log_state)`
+	}
 	err = l.row(ctx, `SELECT (SELECT coalesce(min(position), 0) FROM hecate_log), (SELECT coalesce(max(position), 0) FROM hecate_log),
 		(SELECT coalesce(min(position), 0) FROM hecate_payload), (SELECT coalesce(max(position), 0) FROM hecate_payload),
-		(SELECT coalesce(max(floor), 0) FROM hecate_log_state), `+tree).
-		Scan(&b.First, &b.Last, &b.FirstPayload, &b.LastPayload, &b.Floor, &b.Sealed, &b.TreeEnd)
+		(SELECT coalesce(max(floor), 0) FROM hecate_log_state), `+tree+", "+indexed).
+		Scan(&b.First, &b.Last, &b.FirstPayload, &b.LastPayload, &b.Floor, &b.Sealed, &b.TreeEnd, &b.Indexed)
 	return b, err
 }
 

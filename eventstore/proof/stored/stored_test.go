@@ -2,6 +2,7 @@ package stored_test
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -69,6 +70,7 @@ func TestRead(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
+			checkCancel(t, l)
 			rows, err := l.StreamRows(t.Context(), "run-1", 1, 10)
 			if err != nil || len(rows) != 2 || !reflect.DeepEqual(rows[1].Record, records[2]) {
 				t.Errorf("the stream after its first version: %+v, %v", rows, err)
@@ -126,6 +128,65 @@ func check(t *testing.T, s eventstore.Store, read func() (*stored.Log, error)) {
 	}
 	if h, err := l.TreeHashes(ctx, []int64{2, 0, 99}); len(h) != 3 || h[0][31] != 1 || h[1] != [32]byte{} || h[2] != [32]byte{} || err != nil {
 		t.Errorf("hashes %v, %v", h, err)
+	}
+}
+
+// Reading ends when nobody wants it any more, and the log can be read again after that.
+func checkCancel(t *testing.T, l *stored.Log) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	seen := 0
+	err := l.Each(ctx, 0, 3, func(*stored.Row) error {
+		seen++
+		stop()
+		return nil
+	})
+	if seen == 0 || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d rows, %v, want context.Canceled", seen, err)
+	}
+	if rows, err := l.RowsOfType(ctx, "test.happened"); !errors.Is(err, context.Canceled) {
+		t.Errorf("%d rows, %v, want context.Canceled", len(rows), err)
+	}
+	enough := errors.New("enough")
+	if err := l.Each(t.Context(), 0, 3, func(*stored.Row) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("%v, want what the reader said", err)
+	}
+	if rows, err := l.Rows(t.Context(), 0, 3); len(rows) != 3 || err != nil {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
+
+// Two accounts are the same only if they say the same about each record.
+func TestPlaces(t *testing.T) {
+	type place struct {
+		stream            string
+		version, position int64
+	}
+	account := []place{{"a", 1, 1}, {"b", 1, 2}, {"a", 2, 3}}
+	for name, c := range map[string]struct {
+		other []place
+		same  bool
+	}{
+		"in another order":  {[]place{{"a", 1, 1}, {"a", 2, 3}, {"b", 1, 2}}, true},
+		"one less":          {account[:2], false},
+		"one twice":         {append(account[:3:3], account[0]), false},
+		"changed places":    {[]place{{"a", 1, 3}, {"b", 1, 2}, {"a", 2, 1}}, false},
+		"changed streams":   {[]place{{"b", 1, 1}, {"a", 1, 2}, {"a", 2, 3}}, false},
+		"another position":  {[]place{{"a", 1, 1}, {"b", 1, 2}, {"a", 2, 4}}, false},
+		"sums of positions": {[]place{{"a", 1, 2}, {"b", 1, 2}, {"a", 2, 2}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := stored.NewPlaces()
+			for _, p := range account {
+				a.Add(p.stream, p.version, p.position)
+			}
+			for _, p := range c.other {
+				b.Add(p.stream, p.version, p.position)
+			}
+			if a.Equal(&b) != c.same {
+				t.Errorf("equal: %v", !c.same)
+			}
+		})
 	}
 }
 

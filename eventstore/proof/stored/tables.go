@@ -14,13 +14,23 @@ type Fault struct {
 }
 
 // Faults returns what does not agree with the log in the tables that repeat parts of it: the
-// commands, where the versions of streams stand, and the open work. Of each table it names
+// commands, the open work, and how many versions of streams there are. Of each table it names
 // the first disagreement. Records behind position last are left out.
 func (l *Log) Faults(ctx context.Context, last int64) (faults []Fault, err error) {
 	checks := []func(context.Context, int64) (Fault, error){l.commandsAstray, l.emptyCommands, l.openWorkAstray}
 	if l.indexed {
-		checks = append(checks, l.streamsAstray, l.streamsTooMany)
+		checks = append(checks, l.streamsTooMany)
 	}
+	return first(ctx, last, checks)
+}
+
+// StreamFaults returns the first place where the table of streams does not agree with the
+// log. It takes long; Places tell whether there is one.
+func (l *Log) StreamFaults(ctx context.Context, last int64) ([]Fault, error) {
+	return first(ctx, last, []func(context.Context, int64) (Fault, error){l.streamsAstray})
+}
+
+func first(ctx context.Context, last int64, checks []func(context.Context, int64) (Fault, error)) (faults []Fault, err error) {
 	for _, check := range checks {
 		f, err := check(ctx, last)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -65,13 +75,12 @@ func (l *Log) openWorkAstray(ctx context.Context, _ int64) (f Fault, err error) 
 
 // streamsAstray looks for records that the table of streams does not know, or places elsewhere.
 func (l *Log) streamsAstray(ctx context.Context, last int64) (f Fault, err error) {
-	var stream string
-	var version int64
+	var stream, version sql.NullString // whatever stands there
 	err = l.row(ctx, `SELECT l.position, l.stream, l.version FROM hecate_log l
 		LEFT JOIN hecate_streams s ON s.stream = l.stream AND s.version = l.version
 		WHERE l.position <= (SELECT indexed FROM hecate_log_state) AND l.position <= ? AND s.position IS NOT l.position
 		ORDER BY l.position LIMIT 1`, last).Scan(&f.Position, &stream, &version)
-	f.Text = fmt.Sprintf("the table of streams does not name it as version %d of %.200q", version, stream)
+	f.Text = fmt.Sprintf("the table of streams does not name it as version %s of %.200q", version.String, stream.String)
 	return f, err
 }
 

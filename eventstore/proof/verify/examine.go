@@ -19,6 +19,7 @@ type examined struct {
 	position int64
 	stream   string
 	version  int64
+	command  string
 	leaf     tlog.Hash // from what the record says, whatever hash it carries
 	kind     Kind      // what is wrong with it, "" for nothing
 	text     string
@@ -29,47 +30,51 @@ func (e *examined) name() string {
 	return fmt.Sprintf("record %d (%s version %d)", e.position, e.stream, e.version)
 }
 
+// fault notes what is wrong; of several things the first.
+func (e *examined) fault(kind Kind, text string) {
+	if e.kind == "" {
+		e.kind, e.text = kind, text
+	}
+}
+
 // part is a stretch of records after the look.
 type part struct {
 	rows  []examined
+	refs  []reference
 	blobs int64
 	err   error
 }
 
-// examine reads and checks the records after a position, each by itself.
+// reference is a large content that a record refers to.
+type reference struct {
+	row int // of the part
+	event.Ref
+}
+
+// examine reads and checks the records after a position, each by itself. Of their data it keeps nothing.
 func (v *verifier) examine(ctx context.Context, after, upTo int64) (p part) {
-	rows, err := v.log.Rows(ctx, after, upTo)
-	if err != nil {
-		p.err = err
-		return p
+	p.rows = make([]examined, 0, upTo-after)
+	p.err = v.log.Each(ctx, after, upTo, func(r *stored.Row) error {
+		if bytes.Contains(r.Data, blobMark) {
+			for _, ref := range Refs(r.Record) {
+				p.refs = append(p.refs, reference{len(p.rows), ref})
+			}
+		}
+		p.rows = append(p.rows, look(r))
+		return nil
+	})
+	if p.err == nil {
+		p.err = v.commands(ctx, p.rows)
 	}
-	commands, err := v.commands(ctx, rows)
-	if err != nil {
-		p.err = err
-		return p
-	}
-	p.rows = make([]examined, len(rows))
-	for i := range rows {
-		p.rows[i] = look(&rows[i])
-		if e := &p.rows[i]; e.kind == "" {
-			e.kind, e.text = command(&rows[i], commands)
-		}
-		n, kind, text, err := v.contents(ctx, &rows[i])
-		if err != nil {
-			p.err = err
-			return p
-		}
-		p.blobs += n
-		if e := &p.rows[i]; e.kind == "" {
-			e.kind, e.text = kind, text
-		}
+	if p.err == nil {
+		p.err = v.contents(ctx, &p)
 	}
 	return p
 }
 
 // look recomputes the hash of a record.
 func look(r *stored.Row) examined {
-	e := examined{position: r.Position, stream: r.Stream, version: r.Version}
+	e := examined{position: r.Position, stream: r.Stream, version: r.Version, command: r.CommandID}
 	hash := eventstore.Hash(r.Record)
 	e.leaf = proof.Leaf(hash)
 	switch {
@@ -84,58 +89,57 @@ func look(r *stored.Row) examined {
 	return e
 }
 
-// commands reads where the commands of records are said to stand.
-func (v *verifier) commands(ctx context.Context, rows []stored.Row) (map[string]stored.Span, error) {
+// commands holds records against where their commands are said to stand.
+func (v *verifier) commands(ctx context.Context, rows []examined) error {
 	var ids []string
 	for i := range rows {
-		if id := rows[i].CommandID; id != "" && (i == 0 || rows[i-1].CommandID != id) {
+		if id := rows[i].command; id != "" && (i == 0 || rows[i-1].command != id) {
 			ids = append(ids, id)
 		}
 	}
 	if len(ids) == 0 {
-		return nil, nil
+		return nil
 	}
-	return v.log.Commands(ctx, ids)
+	spans, err := v.log.Commands(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i := range rows {
+		e := &rows[i]
+		span, ok := spans[e.command]
+		switch {
+		case e.command == "":
+		case !ok:
+			e.fault(Link, fmt.Sprintf("the table of commands does not know its command %.100q", e.command))
+		case e.position < span.First || e.position > span.Last:
+			e.fault(Link, fmt.Sprintf("its command %.100q is said to have appended records %d to %d", e.command, span.First, span.Last))
+		}
+	}
+	return nil
 }
 
-func command(r *stored.Row, commands map[string]stored.Span) (Kind, string) {
-	if r.CommandID == "" {
-		return "", ""
-	}
-	span, ok := commands[r.CommandID]
-	switch {
-	case !ok:
-		return Link, fmt.Sprintf("the table of commands does not know its command %.100q", r.CommandID)
-	case r.Position < span.First || r.Position > span.Last:
-		return Link, fmt.Sprintf("its command %.100q is said to have appended records %d to %d", r.CommandID, span.First, span.Last)
-	}
-	return "", ""
-}
-
-var blobMark = []byte(`"blob":`)
-
-// contents checks the large contents that a record refers to.
-func (v *verifier) contents(ctx context.Context, r *stored.Row) (n int64, kind Kind, text string, err error) {
-	if !bytes.Contains(r.Data, blobMark) {
-		return 0, "", "", nil
-	}
-	for _, ref := range Refs(r.Record) {
-		n++
+// contents checks the large contents that records refer to.
+func (v *verifier) contents(ctx context.Context, p *part) error {
+	for _, ref := range p.refs {
+		e := &p.rows[ref.row]
+		p.blobs++
 		blob, err := v.log.Blob(ctx, ref.Digest)
 		switch {
 		case errors.Is(err, eventstore.ErrNotFound):
-			return n, Content, fmt.Sprintf("its content %s is missing", ref.Digest), nil
+			e.fault(Content, fmt.Sprintf("its content %s is missing", ref.Digest))
 		case errors.Is(err, eventstore.ErrTampered):
-			return n, Content, fmt.Sprintf("its content %s is not what it was", ref.Digest), nil
+			e.fault(Content, fmt.Sprintf("its content %s is not what it was", ref.Digest))
 		case err != nil:
-			return n, "", "", err
+			return err
 		case blob.Size != ref.Size || int64(len(blob.Content)) != ref.Size || blob.MediaType != ref.MediaType:
-			return n, Content, fmt.Sprintf("its content %s is described as %d bytes of %.100q, and the record says %d bytes of %.100q",
-				ref.Digest, blob.Size, blob.MediaType, ref.Size, ref.MediaType), nil
+			e.fault(Content, fmt.Sprintf("its content %s is described as %d bytes of %.100q, and the record says %d bytes of %.100q",
+				ref.Digest, blob.Size, blob.MediaType, ref.Size, ref.MediaType))
 		}
 	}
-	return n, "", "", nil
+	return nil
 }
+
+var blobMark = []byte(`"blob":`)
 
 // Refs returns the large contents that a record refers to, as far as this build knows the type.
 func Refs(r eventstore.Record) (refs []event.Ref) {

@@ -72,6 +72,8 @@ type verifier struct {
 	bounds stored.Bounds
 	report Report
 	kept   []proof.Head // sound, by size
+
+	walked, indexed stored.Places // of the records that the table of streams has; by the log, and by that table
 }
 
 // Log verifies a whole log. An error means that it could not be read; what is wrong with it
@@ -105,10 +107,13 @@ func (v *verifier) run(ctx context.Context) (err error) {
 	v.ends()
 	var faults []stored.Fault
 	var signatures []Finding
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() (err error) { faults, err = v.log.Faults(ctx, v.bounds.Last); return err })
-	g.Go(func() (err error) { signatures, err = v.signatures(ctx, keys); return err })
-	g.Go(func() error { return v.walk(ctx) })
+	v.bounds.Indexed = min(v.bounds.Indexed, v.bounds.Last)
+	v.walked, v.indexed = stored.NewPlaces()
+	g, all := errgroup.WithContext(ctx)
+	g.Go(func() (err error) { faults, err = v.log.Faults(all, v.bounds.Last); return err })
+	g.Go(func() (err error) { signatures, err = v.signatures(all, keys); return err })
+	g.Go(func() error { return v.log.AddStreams(all, v.bounds.Indexed, &v.indexed) })
+	g.Go(func() error { return v.walk(all) })
 	if err := g.Wait(); err != nil {
 		return err
 	}
@@ -116,7 +121,22 @@ func (v *verifier) run(ctx context.Context) (err error) {
 		v.add(Finding{Link, f.Position, f.Position, f.Text})
 	}
 	v.report.Findings = append(v.report.Findings, signatures...)
-	return nil
+	return v.streams(ctx)
+}
+
+// streams holds the table of streams against the records.
+func (v *verifier) streams(ctx context.Context) error {
+	if v.walked.Equal(&v.indexed) {
+		return nil
+	}
+	faults, err := v.log.StreamFaults(ctx, v.bounds.Last)
+	for _, f := range faults {
+		v.add(Finding{Link, f.Position, f.Position, f.Text})
+	}
+	if err == nil && len(faults) == 0 && v.report.Sound() {
+		v.add(Finding{Link, 0, 0, "the table of streams does not agree with the records"})
+	}
+	return err
 }
 
 // ends looks at where the log, its data and its tree begin and end.

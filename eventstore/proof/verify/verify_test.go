@@ -91,6 +91,35 @@ func edits() (list []forgery) {
 	)
 }
 
+// loosened are changes of what columns may hold, and of what one holds then.
+func loosened(backend string) (list []forgery) {
+	columns := map[string][]string{
+		"log":     {"stream", "version", "event_id", "type", "schema", "at", "actor_kind", "actor_name", "actor_org", "caused_by", "command_id", "trace", "hash"},
+		"payload": {"salt", "data"},
+	}
+	for table, names := range columns {
+		for _, column := range names {
+			loosen := fmt.Sprintf("ALTER TABLE hecate_%s ALTER COLUMN %s DROP NOT NULL; ", table, column)
+			values := []string{"NULL"}
+			if backend == "sqlite" {
+				loosen = fmt.Sprintf("CREATE TABLE loose AS SELECT * FROM hecate_%s; DROP TABLE hecate_%[1]s; ALTER TABLE loose RENAME TO hecate_%[1]s; ", table)
+				values = append(values, "1.5", "zeroblob(0)", "'x'")
+			}
+			for _, value := range values {
+				kind := verify.Altered
+				if column == "data" && (value == "NULL" || value == "1.5") {
+					kind = verify.Content
+				}
+				list = append(list, forgery{
+					table + " " + column + " is " + value,
+					loosen + fmt.Sprintf("UPDATE hecate_%s SET %s = %s WHERE position = 7", table, column, value), kind, 7, 0,
+				})
+			}
+		}
+	}
+	return list
+}
+
 // shift moves the records behind a position by one, with their data.
 func shift(after, by int) string {
 	out := ""
@@ -151,7 +180,7 @@ func attacks(t *testing.T, b backend) []forgery {
 func TestTampering(t *testing.T) {
 	for name, b := range backends(t) {
 		t.Run(name, func(t *testing.T) {
-			list := append(edits(), attacks(t, b)...)
+			list := append(append(edits(), attacks(t, b)...), loosened(name)...)
 			if name == "sqlite" {
 				list = append(list,
 					forgery{"streams version", "UPDATE hecate_streams SET version = 99 WHERE position = 7", verify.Link, 7, 0},
@@ -159,6 +188,7 @@ func TestTampering(t *testing.T) {
 					forgery{"streams position", "UPDATE hecate_streams SET position = 6 WHERE position = 7", verify.Link, 7, 0},
 					forgery{"streams taken out", "DELETE FROM hecate_streams WHERE position = 7", verify.Link, 7, 0},
 					forgery{"streams put in", "INSERT INTO hecate_streams VALUES ('x', 1, 7)", verify.Link, 0, 0},
+					forgery{"streams swapped", "UPDATE hecate_streams SET position = 15 - position WHERE position IN (7, 8)", verify.Link, 7, 0},
 					forgery{"indexed", "UPDATE hecate_log_state SET indexed = 3", verify.Link, 0, 0})
 			}
 			for _, f := range list {
