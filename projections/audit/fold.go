@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"hecate/domain/erasure"
 	"hecate/domain/run"
 	"hecate/eventstore"
 	"hecate/projections/readdb"
@@ -108,7 +109,10 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 	if err := f.records.add(ctx, tx, e); err != nil {
 		return err
 	}
-	return f.spans.add(ctx, tx, r.Position, e.at)
+	if err := f.spans.add(ctx, tx, r.Position, e.at); err != nil || r.Type != erasure.Type {
+		return err
+	}
+	return f.erased(ctx, tx, r)
 }
 
 // list adds a place to a list. A record that could not be taken when it came is late: others
@@ -136,7 +140,7 @@ func (f *fold) workspace(ctx context.Context, tx *readdb.Tx, r *eventstore.Recor
 		return "", nil
 	}
 	if m.Workspace != "" {
-		at, err := f.code(ctx, tx, name{kindPath, path.Clean(m.Workspace)}, 0)
+		at, err := f.code(ctx, tx, name{kindRoot, path.Clean(m.Workspace)}, 0)
 		if err == nil {
 			_, err = f.code(ctx, tx, name{kindWorkspace, id}, at.code)
 		}

@@ -37,6 +37,7 @@ func byKeys[K any](ctx context.Context, tx *readdb.Tx, query string, args []any,
 const (
 	recordsQuery = `SELECT slot, data FROM hecate_view_audit_records_@ WHERE slot IN `
 	codesQuery   = `SELECT code FROM hecate_view_audit_names_@ WHERE kind = $1 AND value IN `
+	kindsQuery   = `SELECT code, kind FROM hecate_view_audit_names_@ WHERE code IN `
 	topQuery     = `SELECT max(slot) FROM hecate_view_audit_records_@`
 	namesQuery   = `SELECT code, value FROM hecate_view_audit_names_@ WHERE code IN `
 )

@@ -21,7 +21,7 @@ import (
 const Name = "audit"
 
 // version counts changes of the tables or of what a record means in them.
-const version = 2
+const version = 3
 
 // patience is how far the model may stay behind where nobody waits for it.
 const patience = 200 * time.Millisecond
@@ -38,6 +38,7 @@ const (
 	kindHost                       // a host, with its port where that is not the usual one
 	kindApproval                   // its id
 	kindWorkspace                  // a run by its id, which the path of its workspace owns
+	kindRoot                       // the path of a workspace; nobody asks for it
 )
 
 // Model is the read model of what records speak of.

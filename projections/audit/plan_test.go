@@ -35,6 +35,7 @@ func statements() map[string][]any {
 		piecesQuery(direction(OldestFirst)): {int64(1), int64(900_000), aheadMax},
 		recordsQuery + keys(1):              numbers,
 		namesQuery + keys(1):                numbers,
+		kindsQuery + keys(1):                numbers,
 		codesQuery + keys(2):                append([]any{kindType}, values...),
 		topQuery:                            nil,
 		spansQuery:                          spansArgs(at, at.Add(1000*time.Hour)),
