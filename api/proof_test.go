@@ -11,6 +11,7 @@ import (
 	"golang.org/x/mod/sumdb/tlog"
 
 	"hecate/api/apitest"
+	"hecate/domain/logkey"
 	"hecate/eventstore/proof"
 )
 
@@ -103,5 +104,63 @@ func TestProof(t *testing.T) {
 		if a := s.Do(t, "GET", base+path, nil); a.Status != want {
 			t.Errorf("%s: %d %s, want %d", path, a.Status, a.Body, want)
 		}
+	}
+}
+
+// After the key was changed, the server tells all keys, and the events that name them.
+func TestKeys(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{})
+	s.StartRun(t, s.Task(t, nil))
+	id, err := s.Store.LogID(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := proof.KeyFile{Path: filepath.Join(t.TempDir(), "audit.key"), Origin: proof.Origin(id)}
+	first, _, err := proof.OpenKey(file.Path, file.Origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seal, err := proof.NewSealer(t.Context(), s.Store.(proof.Log), file, 0, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() (got struct {
+		Sealed int64
+		Key    string
+		Keys   []struct {
+			Key, Reason string
+			Since       int64
+			NamedBy     int64 `json:"named_by"`
+			Replaced    bool
+		}
+	}) {
+		if err := seal.Seal(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		s.Do(t, "GET", base+"/audit/checkpoint", nil).Data(t, &got)
+		return got
+	}
+	before := ask()
+	if len(before.Keys) != 1 || before.Keys[0].Key != first.Public || before.Keys[0].Since != before.Sealed || before.Keys[0].NamedBy != 0 {
+		t.Errorf("with one key: %+v", before)
+	}
+	next, err := file.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	statement, err := first.Vouch(next.Public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	apitest.Append(t, s.Store, logkey.Stream, logkey.Rotated{Old: first.Public, New: next.Public, Reason: "why", Statement: statement})
+	got := ask()
+	named := before.Sealed + 1
+	if got.Key != next.Public || len(got.Keys) != 2 || got.Keys[1].Key != next.Public || got.Keys[1].Since != named || got.Keys[1].NamedBy != named || got.Keys[1].Reason != "why" || got.Keys[1].Replaced {
+		t.Errorf("after a change: %+v", got)
+	}
+	var events []struct{ Sequence int64 }
+	s.Do(t, "GET", base+"/audit/events?event_type=log.key_rotated", nil).Data(t, &events)
+	if len(events) != 1 || events[0].Sequence != named {
+		t.Errorf("events about it: %+v", events)
 	}
 }

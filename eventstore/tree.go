@@ -11,6 +11,9 @@ type Tree interface {
 	// LastSeal returns the newest checkpoint and the public key that it was signed under;
 	// both are zero for a log that was never sealed.
 	LastSeal(ctx context.Context) (Checkpoint, string, error)
+	// LogKeys returns the public keys that checkpoints were signed under, in the order of
+	// their use.
+	LogKeys(ctx context.Context) ([]LogKey, error)
 	// TreeHashes returns the hashes with the given indexes, in that order. It returns
 	// an error that wraps ErrTampered if one is missing.
 	TreeHashes(ctx context.Context, indexes []int64) ([][32]byte, error)
@@ -23,6 +26,12 @@ type Tree interface {
 type Checkpoint struct {
 	Size int64
 	Note []byte // signed note in the form of C2SP tlog-checkpoint
+}
+
+// LogKey is a public key that signs checkpoints of the log.
+type LogKey struct {
+	Since  int64 // size of the first tree that it has signed
+	Public string
 }
 
 // Seal is what one extension of the tree adds.

@@ -1863,6 +1863,9 @@ type CheckpointState struct {
 	// Key The public key that it is signed under.
 	Key *string `json:"key,omitempty"`
 
+	// Keys All keys of the log, in the order in which they sign; more than one if the key was changed.
+	Keys *[]LogKey `json:"keys,omitempty"`
+
 	// LogId The log.
 	LogId string `json:"log_id"`
 
@@ -2226,6 +2229,24 @@ type LiveWorker struct {
 
 	// Node Id of the server's installation, see whoami.
 	Node string `json:"node"`
+}
+
+// LogKey defines model for LogKey.
+type LogKey struct {
+	// Key The public key.
+	Key string `json:"key"`
+
+	// NamedBy Sequence of the event that names it; none for the first key.
+	NamedBy *int64 `json:"named_by,omitempty"`
+
+	// Reason What was said about that.
+	Reason *string `json:"reason,omitempty"`
+
+	// Replaced It took the place of a key that was lost, which does not vouch for it.
+	Replaced *bool `json:"replaced,omitempty"`
+
+	// Since Size of the first checkpoint that it has signed; 0 if it has signed none yet.
+	Since int64 `json:"since"`
 }
 
 // MCPServer defines model for MCPServer.

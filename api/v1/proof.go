@@ -24,7 +24,17 @@ type checkpointState struct {
 	Sealed      int64    `json:"sealed" doc:"Events up to this sequence are under the checkpoint; 0 if nothing is sealed."`
 	Checkpoint  string   `json:"checkpoint,omitempty" doc:"Signed note in the form of C2SP tlog-checkpoint. Kept elsewhere, it proves later that none of those events was altered."`
 	Key         string   `json:"key,omitempty" doc:"The public key that it is signed under."`
+	Keys        []logKey `json:"keys,omitempty" doc:"All keys of the log, in the order in which they sign; more than one if the key was changed."`
 	Consistency []string `json:"consistency,omitempty" doc:"With since: hashes, in hex, that prove that the tree of that size is the beginning of this one (RFC 6962)."`
+}
+
+// logKey is one key of the log.
+type logKey struct {
+	Key      string `json:"key" doc:"The public key."`
+	Since    int64  `json:"since" doc:"Size of the first checkpoint that it has signed; 0 if it has signed none yet."`
+	NamedBy  int64  `json:"named_by,omitempty" doc:"Sequence of the event that names it; none for the first key."`
+	Replaced bool   `json:"replaced,omitempty" doc:"It took the place of a key that was lost, which does not vouch for it."`
+	Reason   string `json:"reason,omitempty" doc:"What was said about that."`
 }
 
 type proofInput struct {
@@ -52,6 +62,7 @@ func (a *API) registerProof() {
 		fails: []int{http.StatusBadRequest},
 		example: map[string]any{"object": "audit_checkpoint", "data": map[string]any{
 			"log_id": "log_0a1b2c3d4e5f60718293a4b5", "head": 130, "sealed": 128, "checkpoint": checkpoint, "key": "hecate/log_0a1b2c3d4e5f60718293a4b5+6cad1673+AX…",
+			"keys": []any{map[string]any{"key": "hecate/log_0a1b2c3d4e5f60718293a4b5+6cad1673+AX…", "since": 3}},
 		}},
 	}, a.checkpoint)
 	register(a, spec{
@@ -93,6 +104,9 @@ func (a *API) checkpoint(ctx context.Context, in *checkpointInput) (*answer[chec
 	if out.Head, err = a.Commands.Store.Head(ctx); err != nil {
 		return nil, err
 	}
+	if out.Keys, err = a.logKeys(ctx, tree, out.LogID); err != nil {
+		return nil, err
+	}
 	if since > last.Size {
 		return nil, fault.Invalid(envelope.TypeInvalid, "since is %d, and the log is sealed up to %d", since, last.Size)
 	}
@@ -104,6 +118,36 @@ func (a *API) checkpoint(ctx context.Context, in *checkpointInput) (*answer[chec
 		out.Consistency = inHex(hashes)
 	}
 	return of("audit_checkpoint", out), nil
+}
+
+// logKeys lists the keys of the log, as its records name them.
+func (a *API) logKeys(ctx context.Context, tree eventstore.Tree, logID string) (keys []logKey, err error) {
+	if tree == nil {
+		return nil, nil
+	}
+	signing, err := tree.LogKeys(ctx)
+	if err != nil || len(signing) == 0 {
+		return nil, err
+	}
+	changes, err := proof.Changes(ctx, a.Commands.Store)
+	if err != nil {
+		return nil, err
+	}
+	begin := ""
+	if len(changes) == 0 {
+		begin = signing[0].Public
+	}
+	terms, _ := proof.TermsOf(proof.Origin(logID), begin, changes)
+	for _, t := range terms {
+		k := logKey{Key: t.Public, NamedBy: t.Named, Replaced: t.Replaced, Reason: t.Reason}
+		for _, s := range signing {
+			if s.Public == t.Public {
+				k.Since = s.Since
+			}
+		}
+		keys = append(keys, k)
+	}
+	return keys, nil
 }
 
 func (a *API) eventProof(ctx context.Context, in *proofInput) (*answer[eventProof], error) {

@@ -9,5 +9,5 @@ type auditCommand struct {
 	Verify     auditVerify     `cmd:"" help:"Find out whether anything in the log was altered."`
 	Export     auditExport     `cmd:"" help:"Write a part of the log into a file that proves itself."`
 	Checkpoint auditCheckpoint `cmd:"" help:"Print the newest signed checkpoint, to keep it elsewhere."`
-	Key        auditKey        `cmd:"" help:"Print the public key that checkpoints are checked with."`
+	Key        auditKey        `cmd:"" help:"Print the public keys that checkpoints are checked with, or change the key."`
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"hecate/cmd/hecate/internal/show"
@@ -48,36 +47,4 @@ func (c auditCheckpoint) Run(a *app) error {
 		fmt.Fprintf(a.err, "%s behind it not sealed yet\n", show.Count(tail, "record"))
 	}
 	return nil
-}
-
-// auditKey is "hecate audit key".
-type auditKey struct {
-	Log string `placeholder:"LOG" help:"A file of SQLite, a data directory or an address postgres://…; default: what the environment or this directory names."`
-}
-
-// Help is the long help of the command.
-func (auditKey) Help() string {
-	return `The key that the checkpoints of the log can be checked with. Keep it with the first checkpoint: a key that
-is read from the database later says nothing about somebody who can change the database.
-
-    hecate audit key >/elsewhere/log.pub`
-}
-
-// Run does the command.
-func (c auditKey) Run(a *app) error {
-	ctx := context.Background()
-	log, err := a.openLog(ctx, c.Log)
-	if err != nil {
-		return err
-	}
-	defer log.Close()
-	keys, err := log.Keys(ctx)
-	if err != nil {
-		return fmt.Errorf("read the key of %s: %w", log, err)
-	}
-	if len(keys) == 0 {
-		return advise(errors.New("the log is not sealed yet, so it names no key"), "a server seals what is in its log about once a second: hecate serve")
-	}
-	_, err = fmt.Fprintln(a.out, keys[len(keys)-1].Public)
-	return err
 }

@@ -104,7 +104,7 @@ func proves(f *os.File) error {
 	if err != nil {
 		return err
 	}
-	r, err := archive.Verify(f, size, "", nil)
+	r, err := archive.Verify(f, size, nil, nil)
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func operationsOn(ctx context.Context, log *stored.Log, runs []string) (streams 
 }
 
 // export verifies a file that hecate audit export has made.
-func (c auditVerify) export(a *app, key string, kept [][]byte) error {
+func (c auditVerify) export(a *app, keys []string, kept [][]byte) error {
 	f, err := os.Open(c.What)
 	if err != nil {
 		return err
@@ -250,7 +250,7 @@ func (c auditVerify) export(a *app, key string, kept [][]byte) error {
 	if err != nil {
 		return err
 	}
-	r, err := archive.Verify(f, size, key, kept)
+	r, err := archive.Verify(f, size, keys, kept)
 	if err != nil {
 		return fmt.Errorf("verify %s: %w", c.What, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
@@ -25,9 +26,10 @@ func (c auditVerify) print(a *app, r verify.Report) error {
 		fmt.Fprintf(a.out, "sealed     up to record %d, the last one\n", r.Sealed)
 	}
 	if r.Key != "" {
-		c.key(a, show.Count(int64(r.Checkpoints), "checkpoint"), r.Key, "the log names itself")
+		c.keys(a, show.Count(int64(r.Checkpoints), "checkpoint"), r, "the log names itself")
 	}
 	c.kept(a, r.Kept)
+	notices(a, r.Notices)
 	return c.findings(a, r.Findings)
 }
 
@@ -46,15 +48,43 @@ func (c auditVerify) printExport(a *app, r archive.Report) error {
 	for _, size := range r.Other {
 		fmt.Fprintf(a.out, "kept       the checkpoint for %s is another one than that of the export, and says nothing about it\n", show.Count(size, "record"))
 	}
+	notices(a, r.Notices)
 	return c.findings(a, r.Findings)
 }
 
 func (c auditVerify) key(a *app, what, key, otherwise string) {
 	whose := "which " + otherwise
-	if c.Key != "" {
+	if slices.Contains(c.given, key) {
 		whose = "which you gave"
+	} else if len(c.given) > 0 {
+		whose = "which follows from what you gave"
 	}
 	fmt.Fprintf(a.out, "signed     %s under %s,\n           %s\n", what, terminal.Line(key), whose)
+}
+
+// keys says under which keys a log is sealed, the newest one last.
+func (c auditVerify) keys(a *app, what string, r verify.Report, otherwise string) {
+	if len(r.Keys) < 2 {
+		c.key(a, what, r.Key, otherwise)
+		return
+	}
+	fmt.Fprintf(a.out, "signed     %s under %s:\n", what, show.Count(int64(len(r.Keys)), "key"))
+	for _, k := range r.Keys {
+		mark := ""
+		if slices.Contains(c.given, k.Public) {
+			mark = " (which you gave)"
+		}
+		fmt.Fprintf(a.out, "           %s%s\n             %s\n", terminal.Line(k.Public), mark, terminal.Line(aboutKey(k)))
+	}
+	if len(c.given) == 0 {
+		fmt.Fprintf(a.out, "           which %s\n", otherwise)
+	}
+}
+
+func notices(a *app, list []verify.Notice) {
+	for _, n := range list {
+		fmt.Fprintf(a.out, "%s %s\n", a.outStyle.Yellow(fmt.Sprintf("%-10s", "notice")), terminal.Line(n.Text))
+	}
 }
 
 func (c auditVerify) kept(a *app, sizes []int64) {
@@ -72,7 +102,7 @@ func (c auditVerify) findings(a *app, findings []verify.Finding) error {
 		return exit(exitAltered)
 	}
 	fmt.Fprintln(a.out, a.outStyle.Green("nothing was altered"))
-	if c.Key == "" {
+	if len(c.given) == 0 {
 		fmt.Fprintln(a.out, a.outStyle.Dim("  unless somebody made it all up: hold it against a key and a checkpoint that were kept elsewhere, --key and --checkpoint"))
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 const (
 	fetchMax       = 30 * time.Second
 	checkpointsMax = 64 << 20 // bytes of a file of checkpoints
+	keysMax        = 1 << 20  // bytes of a file of keys
 )
 
 // openLog opens a log for reading. It finds it as the server would, unless it is named.
@@ -90,23 +91,49 @@ func exists(path string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// keyArgument reads a public key: as it is written, or from a file that holds it or the
-// secret key that belongs to it.
-func keyArgument(text string) (string, error) {
-	if text == "" || strings.Count(text, "+") >= 2 && !exists(text) {
-		return text, nil
+// keyArguments reads public keys: as they are written, or from files that hold them, one a
+// line, or the secret key that belongs to one.
+func keyArguments(list []string) (keys []string, err error) {
+	for _, text := range list {
+		if strings.Count(text, "+") < 2 || !strings.Contains(text, "\n") && exists(text) {
+			raw, err := readFileAtMost(text, keysMax)
+			if err != nil {
+				return nil, fmt.Errorf("read the key: %w", err)
+			}
+			if text, err = publicKeys(text, string(raw)); err != nil {
+				return nil, err
+			}
+		}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				keys = append(keys, line)
+			}
+		}
 	}
-	raw, err := os.ReadFile(text)
-	if err != nil {
-		return "", fmt.Errorf("read the key: %w", err)
+	if len(list) > 0 && len(keys) == 0 {
+		return nil, errors.New("read the key: there is none")
 	}
-	line := strings.TrimSpace(string(raw))
-	if !strings.HasPrefix(line, "PRIVATE+KEY+") {
-		return line, nil
+	return keys, nil
+}
+
+// publicKeys is what a file holds, with the public key in place of a secret one.
+func publicKeys(path, held string) (string, error) {
+	secret, ok := strings.CutPrefix(strings.TrimSpace(held), "PRIVATE+KEY+")
+	if !ok {
+		return held, nil
 	}
-	origin, _, _ := strings.Cut(strings.TrimPrefix(line, "PRIVATE+KEY+"), "+")
-	key, err := proof.ReadKey(text, origin)
+	origin, _, _ := strings.Cut(secret, "+")
+	key, err := proof.ReadKey(path, origin)
 	return key.Public, err
+}
+
+func readFileAtMost(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAtMost(f, limit)
 }
 
 // checkpointArguments reads checkpoints that were kept elsewhere, from files and addresses.
@@ -127,12 +154,7 @@ func checkpointArguments(ctx context.Context, names []string) (list [][]byte, er
 
 func readOrFetch(ctx context.Context, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
-		f, err := os.Open(name)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		return readAtMost(f, checkpointsMax)
+		return readFileAtMost(name, checkpointsMax)
 	}
 	ctx, stop := context.WithTimeout(ctx, fetchMax)
 	defer stop()

@@ -21,8 +21,10 @@ const gcPercent = 400
 type auditVerify struct {
 	What       string   `arg:"" optional:"" help:"A log: a file of SQLite, a data directory or an address postgres://…; or a file that hecate audit export has made. Default: the log that the environment or this directory names."`
 	Checkpoint []string `sep:"none" placeholder:"FILE|URL" help:"A checkpoint, or several, that were kept elsewhere. Can be given more than once."`
-	Key        string   `placeholder:"KEY|FILE" help:"The public key of the log, from elsewhere."`
+	Key        []string `sep:"none" placeholder:"KEY|FILE" help:"A public key of the log, from elsewhere. An earlier one leads to those that it vouches for. Can be given more than once."`
 	JSON       bool     `name:"json" help:"Print the findings as JSON."`
+
+	given []string // keys
 }
 
 // Help is the long help of the command.
@@ -46,16 +48,17 @@ Exit codes: 0 nothing was altered; 5 something was; 1 it could not be told; 2 wr
 // Run does the command.
 func (c auditVerify) Run(a *app) error {
 	ctx := context.Background()
-	key, err := keyArgument(c.Key)
+	keys, err := keyArguments(c.Key)
 	if err != nil {
 		return err
 	}
+	c.given = keys
 	kept, err := checkpointArguments(ctx, c.Checkpoint)
 	if err != nil {
 		return err
 	}
 	if isExport(c.What) {
-		return c.export(a, key, kept)
+		return c.export(a, keys, kept)
 	}
 	log, err := a.openLog(ctx, c.What)
 	if err != nil {
@@ -66,7 +69,7 @@ func (c auditVerify) Run(a *app) error {
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	last := time.Now()
 	report, err := verify.Log(ctx, log, verify.Options{
-		Key: key, Checkpoints: kept, Parallel: runtime.GOMAXPROCS(0),
+		Keys: keys, Checkpoints: kept, Parallel: runtime.GOMAXPROCS(0),
 		Progress: func(done, total int64) {
 			if time.Since(last) > progressEvery && done < total {
 				last = time.Now()

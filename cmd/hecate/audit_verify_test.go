@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +15,7 @@ import (
 
 	"hecate/cmd/hecate/internal/show"
 	"hecate/eventstore"
+	"hecate/eventstore/proof"
 	"hecate/eventstore/sqlite"
 	"hecate/eventstore/storetest"
 )
@@ -108,7 +110,11 @@ func TestAuditVerifyLive(t *testing.T) {
 	if err := os.Remove(c.AuditKeyFile); err != nil {
 		t.Fatal(err)
 	}
-	if sealer, err := openSealer(t.Context(), c, s, slog.New(slog.DiscardHandler)); sealer != nil || err != nil {
+	sealer, err := openSealer(t.Context(), c, s, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sealer.Seal(t.Context()); !errors.Is(err, proof.ErrOtherKey) {
 		t.Error("sealed without the key", err)
 	}
 	auditing(t, a, exitCompleted, "nothing was altered", "verify")

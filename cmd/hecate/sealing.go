@@ -14,15 +14,15 @@ import (
 // auditKeyFile is where the key that signs checkpoints is, in the data directory.
 const auditKeyFile = "audit.key"
 
-// openSealer returns what seals the log; nil for a log that is gone at the end, and for one
-// that is sealed under a key that this process does not have: then others seal it. On
-// PostgreSQL all nodes are given the same file.
+// openSealer returns what seals the log; nil for a log that is gone at the end. Without the
+// key that the log is sealed under it leaves that to others. On PostgreSQL all nodes are given
+// the same file.
 func openSealer(ctx context.Context, c config, store eventstore.Store, log *slog.Logger) (*proof.Sealer, error) {
 	sealed, ok := store.(proof.Log)
 	if c.Backend == "memory" || !ok {
 		return nil, nil //nolint:nilnil // nothing to seal is no failure
 	}
-	id, err := store.LogID(ctx)
+	file, err := auditKeyOf(ctx, c, sealed)
 	if err != nil {
 		return nil, err
 	}
@@ -30,29 +30,35 @@ func openSealer(ctx context.Context, c config, store eventstore.Store, log *slog
 	if err != nil {
 		return nil, err
 	}
-	key, err := sealingKey(c.AuditKeyFile, proof.Origin(id), public, log)
-	switch {
-	case public != "" && (errors.Is(err, fs.ErrNotExist) || err == nil && key.Public != public):
-		log.Warn("this process does not seal the log: it was sealed under another key; give HECATE_AUDIT_KEY_FILE the file of that one",
-			"file", c.AuditKeyFile, "public", public)
-		return nil, nil //nolint:nilnil // see above
-	case err != nil:
+	if err := file.check(public, log); err != nil {
 		return nil, err
 	}
-	return proof.NewSealer(ctx, sealed, key, 0, log)
+	return proof.NewSealer(ctx, sealed, file.KeyFile, 0, log)
 }
 
-// sealingKey reads the key, and makes one only for a log that was never sealed: a second one
-// would be of no use, and hide that the first is missing.
-func sealingKey(path, origin, public string, log *slog.Logger) (proof.Key, error) {
+// keyFile is the file with the key that signs checkpoints.
+type keyFile struct{ proof.KeyFile }
+
+// auditKeyOf is where the key of a log is.
+func auditKeyOf(ctx context.Context, c config, log proof.Log) (keyFile, error) {
+	id, err := log.LogID(ctx)
+	return keyFile{proof.KeyFile{Path: c.AuditKeyFile, Origin: proof.Origin(id)}}, err
+}
+
+// check reads the key, and makes one only for a log that was never sealed: a second one would
+// be of no use, and hide that the first is missing. public is the one that the log names.
+func (f keyFile) check(public string, log *slog.Logger) error {
 	if public != "" {
-		return proof.ReadKey(path, origin)
+		if _, err := proof.ReadKey(f.Path, f.Origin); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		return nil
 	}
-	key, made, err := proof.OpenKey(path, origin)
+	key, made, err := proof.OpenKey(f.Path, f.Origin)
 	if made {
-		log.Info("made the key that signs checkpoints of the log", "file", path, "public", key.Public)
+		log.Info("made the key that signs checkpoints of the log", "file", f.Path, "public", key.Public)
 	}
-	return key, err
+	return err
 }
 
 // auditKeyPath is where the key is unless HECATE_AUDIT_KEY_FILE says otherwise.

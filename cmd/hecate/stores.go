@@ -49,7 +49,7 @@ func (s *stores) openMemory(ctx context.Context) error {
 }
 
 func (s *stores) openSQLite(ctx context.Context, c config, log *slog.Logger) error {
-	store, err := sqlite.Open(ctx, sqlite.Options{Path: c.SQLitePath, TablePrefix: c.SQLitePrefix, BusyTimeout: c.SQLiteBusyTimeout})
+	store, err := openSQLiteLog(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -63,6 +63,14 @@ func (s *stores) openSQLite(ctx context.Context, c config, log *slog.Logger) err
 	return err
 }
 
+func openSQLiteLog(ctx context.Context, c config) (*sqlite.Store, error) {
+	return sqlite.Open(ctx, sqlite.Options{Path: c.SQLitePath, TablePrefix: c.SQLitePrefix, BusyTimeout: c.SQLiteBusyTimeout})
+}
+
+func openPostgresLog(ctx context.Context, c config) (*postgres.Store, error) {
+	return postgres.Open(ctx, postgres.Options{URL: c.PostgresURL, TablePrefix: c.PostgresPrefix, ReadersMax: c.PostgresConnsMax})
+}
+
 // viewsPath is where the read models stand: beside the log, in a file of their own.
 func viewsPath(log string) string {
 	ext := filepath.Ext(log)
@@ -70,7 +78,7 @@ func viewsPath(log string) string {
 }
 
 func (s *stores) openPostgres(ctx context.Context, c config) error {
-	store, err := postgres.Open(ctx, postgres.Options{URL: c.PostgresURL, TablePrefix: c.PostgresPrefix, ReadersMax: c.PostgresConnsMax})
+	store, err := openPostgresLog(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 
 const (
 	lastSeal   = `SELECT size, note, coalesce((SELECT key FROM hecate_log_keys ORDER BY since DESC LIMIT 1), '') FROM hecate_checkpoints ORDER BY size DESC LIMIT 1`
+	logKeys    = `SELECT since, key FROM hecate_log_keys ORDER BY since`
 	treeHashes = `SELECT coalesce((SELECT substr(t.hashes, ((i.index - t.start) * 32 + 1)::int, 32) FROM hecate_tree t
 		WHERE t.start <= i.index ORDER BY t.start DESC LIMIT 1), '') FROM unnest($1::bigint[]) WITH ORDINALITY AS i(index, number) ORDER BY i.number`
 	treeEnd       = `SELECT start + length(hashes) / 32 FROM hecate_tree ORDER BY start DESC LIMIT 1`
@@ -30,6 +31,23 @@ func (s *Store) LastSeal(ctx context.Context) (last eventstore.Checkpoint, key s
 		return last, "", fmt.Errorf("read last checkpoint: %w", s.closedOr(err))
 	}
 	return last, key, nil
+}
+
+// LogKeys returns the keys that have signed, see eventstore.Tree.
+func (s *Store) LogKeys(ctx context.Context) (keys []eventstore.LogKey, err error) {
+	query := migrations.Rename(logKeys, s.prefix)
+	err = s.tryTwice(ctx, func() error {
+		rows, err := s.reader.Query(ctx, query)
+		if err != nil {
+			return err
+		}
+		keys, err = pgx.CollectRows(rows, pgx.RowToStructByPos[eventstore.LogKey])
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read keys of the log: %w", s.closedOr(err))
+	}
+	return keys, nil
 }
 
 // TreeHashes returns hashes of the tree, see eventstore.Tree.

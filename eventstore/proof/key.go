@@ -52,6 +52,14 @@ func create(path, content string) error {
 	return os.Link(f.Name(), path)
 }
 
+// Holding returns the key itself if it is the one that is asked for; "" asks for any.
+func (k Key) Holding(public string) (Key, error) {
+	if public != "" && public != k.Public {
+		return Key{}, fmt.Errorf("%w, %.200s: give this process the same key file", ErrOtherKey, public)
+	}
+	return k, nil
+}
+
 // ReadKey reads the key of a log from a file.
 func ReadKey(path, origin string) (Key, error) {
 	raw, err := os.ReadFile(path)

@@ -25,23 +25,34 @@ const (
 type Log interface {
 	eventstore.Tree
 	LogID(ctx context.Context) (string, error)
+	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Record, error)
 	ReadAll(ctx context.Context, after int64, limit int) ([]eventstore.Record, error)
 	Wait(ctx context.Context, after int64) error
 }
 
+// Holder has keys that sign.
+type Holder interface {
+	// Holding returns the key with that public part, any if it is "". An error that wraps
+	// ErrOtherKey says that there is no such key here.
+	Holding(public string) (Key, error)
+}
+
 // Sealer extends the tree of a log and signs checkpoints. Any number of processes may seal
 // one log under the same key: of two that extend the same tree at once the log lets one
-// through. A Sealer never signs a tree that the last signed one is not the beginning of.
+// through. A Sealer never signs a tree that the last signed one is not the beginning of, and
+// none with a record that names a later key than the one it signs with: see signing.go.
 type Sealer struct {
 	log      Log
-	key      Key
+	keys     Holder
 	origin   string
 	interval time.Duration
 	logger   *slog.Logger
 	tree     Frontier // as this process knows it
 	last     Head     // the newest checkpoint that it knows to be sound
-	known    string   // the public key that the log names
+	known    string   // the public key of that one
+	signing  signing
 	loaded   bool
+	told     bool // that others seal
 
 	// Signed, if not nil, is called with each checkpoint that this sealer has signed, once
 	// it is in the log. It must return at once.
@@ -49,18 +60,18 @@ type Sealer struct {
 }
 
 // NewSealer returns a sealer that signs at most once in each interval (one second if it is
-// shorter). key must be that of the log.
-func NewSealer(ctx context.Context, log Log, key Key, interval time.Duration, logger *slog.Logger) (*Sealer, error) {
+// shorter), with the keys that the log names.
+func NewSealer(ctx context.Context, log Log, keys Holder, interval time.Duration, logger *slog.Logger) (*Sealer, error) {
 	id, err := log.LogID(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin sealing: %w", err)
 	}
-	return &Sealer{log: log, key: key, origin: Origin(id), interval: max(interval, intervalMin), logger: logger}, nil
+	return &Sealer{log: log, keys: keys, origin: Origin(id), interval: max(interval, intervalMin), logger: logger}, nil
 }
 
 // Run seals what is appended until ctx ends. A failure is logged and tried again: records
-// that are not sealed yet are still in the log. Where other processes seal under another
-// key, it says so and returns.
+// that are not sealed yet are still in the log. Where other processes seal under a key that
+// is not held here, it says so, and looks from time to time whether that is still so.
 func (s *Sealer) Run(ctx context.Context) error {
 	pause := s.interval
 	for ctx.Err() == nil {
@@ -69,10 +80,6 @@ func (s *Sealer) Run(ctx context.Context) error {
 			err = s.Seal(ctx)
 		}
 		if errors.Is(err, eventstore.ErrClosed) {
-			return nil
-		}
-		if errors.Is(err, ErrOtherKey) {
-			s.logger.Warn("this process does not seal the log", "error", err)
 			return nil
 		}
 		if pause = s.pauseAfter(ctx, err, pause); ctx.Err() == nil {
@@ -93,6 +100,14 @@ func (s *Sealer) Finish(ctx context.Context) {
 
 // pauseAfter says how long to wait before the next seal: longer after each failure.
 func (s *Sealer) pauseAfter(ctx context.Context, err error, before time.Duration) time.Duration {
+	if errors.Is(err, ErrOtherKey) {
+		if !s.told {
+			s.logger.Warn("this process does not seal the log", "error", err)
+		}
+		s.told = true
+		return pauseMax
+	}
+	s.told = false
 	if err == nil || ctx.Err() != nil || errors.Is(err, eventstore.ErrClosed) || errors.Is(err, eventstore.ErrSealed) {
 		return s.interval
 	}
@@ -138,7 +153,7 @@ func (s *Sealer) extend(ctx context.Context) (more bool, err error) {
 	}
 	next := s.tree.clone()
 	var hashes []tlog.Hash
-	for range sealPages {
+	for pages := 0; pages < sealPages || next.size+1 < s.signing.from; pages++ {
 		page, err := s.log.ReadAll(ctx, next.size, sealPage)
 		if err != nil {
 			return false, err
@@ -147,22 +162,26 @@ func (s *Sealer) extend(ctx context.Context) (more bool, err error) {
 			if page[i].Position != next.size+1 {
 				return false, fmt.Errorf("%w: position %d is followed by %d", eventstore.ErrTampered, next.size, page[i].Position)
 			}
+			if s.signing.ends(&page[i]) { // another key signs from here on
+				s.loaded = false
+				return true, s.add(ctx, next, hashes)
+			}
 			hashes = next.Append(hashes, Leaf(page[i].Hash))
 		}
 		if more = len(page) == sealPage; !more {
 			break
 		}
 	}
-	if len(hashes) == 0 {
-		return false, nil
-	}
 	return more, s.add(ctx, next, hashes)
 }
 
 // add signs the extended tree and stores it.
 func (s *Sealer) add(ctx context.Context, next Frontier, hashes []tlog.Hash) error {
+	if len(hashes) == 0 || next.size < s.signing.from {
+		return nil
+	}
 	head := Head{Origin: s.origin, Size: next.size, Root: next.Root()}
-	signed, err := head.Sign(s.key)
+	signed, err := head.Sign(s.signing.key)
 	if err != nil {
 		return err
 	}
@@ -170,13 +189,13 @@ func (s *Sealer) add(ctx context.Context, next Frontier, hashes []tlog.Hash) err
 		Rows:       rowsOf(tlog.StoredHashCount(s.tree.size), hashes),
 		Checkpoint: eventstore.Checkpoint{Size: head.Size, Note: signed},
 	}
-	if s.known == "" {
-		seal.Key = s.key.Public
+	if s.known != s.signing.key.Public {
+		seal.Key = s.signing.key.Public
 	}
 	if err := s.log.AddSeal(ctx, seal); err != nil {
 		return err
 	}
-	s.tree, s.last, s.known = next, head, s.key.Public
+	s.tree, s.last, s.known = next, head, s.signing.key.Public
 	if s.Signed != nil {
 		s.Signed(signed)
 	}
@@ -208,25 +227,28 @@ func (s *Sealer) load(ctx context.Context) error {
 	if sealed.Size < s.last.Size {
 		return fmt.Errorf("%w: checkpoint %d was signed, and the newest in the log is %d", eventstore.ErrTampered, s.last.Size, sealed.Size)
 	}
-	if sealed.Size == 0 {
-		s.loaded, s.known = true, public
-		return nil
+	if sealed.Size > 0 {
+		head, err := Open(sealed.Note, public)
+		if err != nil {
+			return err
+		}
+		if head.Size != sealed.Size || head.Origin != s.origin {
+			return fmt.Errorf("%w: the checkpoint for size %d is about size %d of %s", eventstore.ErrTampered, sealed.Size, head.Size, head.Origin)
+		}
+		if err := s.follow(ctx, head); err != nil {
+			return err
+		}
 	}
-	if public != s.key.Public {
-		return fmt.Errorf("%w, %.200s: give this process the same key file", ErrOtherKey, public)
-	}
-	head, err := Open(sealed.Note, s.key.Public)
-	if err != nil {
+	s.known = public
+	if err := s.sign(ctx); err != nil {
 		return err
 	}
-	if head.Size != sealed.Size || head.Origin != s.origin {
-		return fmt.Errorf("%w: the checkpoint for size %d is about size %d of %s", eventstore.ErrTampered, sealed.Size, head.Size, head.Origin)
-	}
-	return s.follow(ctx, head, public)
+	s.loaded = true
+	return nil
 }
 
 // follow takes over a tree that another process has signed.
-func (s *Sealer) follow(ctx context.Context, head Head, public string) error {
+func (s *Sealer) follow(ctx context.Context, head Head) error {
 	reader := Hashes(ctx, s.log)
 	tree, err := frontierOf(head.Size, reader)
 	if err != nil {
@@ -244,7 +266,7 @@ func (s *Sealer) follow(ctx context.Context, head Head, public string) error {
 			return fmt.Errorf("%w: checkpoint %d does not go on from checkpoint %d: %w", eventstore.ErrTampered, head.Size, s.last.Size, err)
 		}
 	}
-	s.tree, s.last, s.known, s.loaded = tree, head, public, true
+	s.tree, s.last = tree, head
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -292,6 +293,15 @@ func (f *fakeLog) ReadAll(_ context.Context, after int64, limit int) ([]eventsto
 	return rest[:min(len(rest), limit)], nil
 }
 
+func (f *fakeLog) LogKeys(context.Context) ([]eventstore.LogKey, error) {
+	return nil, nil
+}
+
+// ReadStream finds nothing: the key of this log never changes.
+func (f *fakeLog) ReadStream(context.Context, string, int64, int) ([]eventstore.Record, error) {
+	return nil, nil
+}
+
 func (f *fakeLog) head() int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -326,7 +336,7 @@ func (f *fakeLog) AddSeal(_ context.Context, s eventstore.Seal) error {
 			f.hashes = append(f.hashes, [32]byte(row.Hashes[i:]))
 		}
 	}
-	f.last, f.key = s.Checkpoint, s.Key
+	f.last, f.key = s.Checkpoint, cmp.Or(s.Key, f.key)
 	return nil
 }
 

@@ -16,6 +16,7 @@ import (
 
 const (
 	lastSeal   = `SELECT size, note, (SELECT key FROM hecate_log_keys ORDER BY since DESC LIMIT 1) FROM hecate_checkpoints ORDER BY size DESC LIMIT 1`
+	logKeys    = `SELECT since, key FROM hecate_log_keys ORDER BY since`
 	treeHashes = `SELECT (SELECT substr(t.hashes, (i.value - t.start) * 32 + 1, 32) FROM hecate_tree t
 		WHERE t.start <= i.value ORDER BY t.start DESC LIMIT 1) FROM json_each(?) i ORDER BY i.key`
 	treeEnd       = `SELECT start + length(hashes) / 32 FROM hecate_tree ORDER BY start DESC LIMIT 1`
@@ -33,6 +34,23 @@ func (s *Store) LastSeal(ctx context.Context) (eventstore.Checkpoint, string, er
 		return last, "", fmt.Errorf("read last checkpoint: %w", s.closedOr(err))
 	}
 	return last, key.String, nil
+}
+
+// LogKeys returns the keys that have signed, see eventstore.Tree.
+func (s *Store) LogKeys(ctx context.Context) (keys []eventstore.LogKey, err error) {
+	rows, err := s.reader.QueryContext(ctx, migrations.Rename(logKeys, s.prefix))
+	if err != nil {
+		return nil, fmt.Errorf("read keys of the log: %w", s.closedOr(err))
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var k eventstore.LogKey
+		if err := rows.Scan(&k.Since, &k.Public); err != nil {
+			return nil, fmt.Errorf("read keys of the log: %w", err)
+		}
+		keys = append(keys, k)
+	}
+	return keys, rows.Err()
 }
 
 // TreeHashes returns hashes of the tree, see eventstore.Tree.

@@ -3,6 +3,7 @@ package storetest
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"hecate/eventstore"
@@ -39,6 +40,17 @@ func testTree(t *testing.T, l Log) {
 	if last, key, err := tree.LastSeal(withPatience(t)); last.Size != 4 || string(last.Note) != "second\n" || key != "key-1" || err != nil {
 		t.Errorf("the last seal: %+v, %q, %v", last, key, err)
 	}
+	third := eventstore.Seal{
+		Rows:       []eventstore.TreeRow{{Start: 7, Hashes: hashes(8)}},
+		Checkpoint: eventstore.Checkpoint{Size: 5, Note: []byte("third\n")}, Key: "key-2",
+	}
+	must(t, tree.AddSeal(withPatience(t), third))
+	if _, key, err := tree.LastSeal(withPatience(t)); key != "key-2" || err != nil {
+		t.Errorf("the key after a change: %q, %v", key, err)
+	}
+	if keys, err := tree.LogKeys(withPatience(t)); err != nil || !slices.Equal(keys, []eventstore.LogKey{{Since: 3, Public: "key-1"}, {Since: 5, Public: "key-2"}}) {
+		t.Errorf("the keys: %+v, %v", keys, err)
+	}
 	got, err := tree.TreeHashes(withPatience(t), []int64{6, 0, 3, 2, 4})
 	must(t, err)
 	for i, want := range []byte{7, 1, 4, 3, 5} {
@@ -46,7 +58,7 @@ func testTree(t *testing.T, l Log) {
 			t.Errorf("hash %d of the list begins with %d, want %d", i, got[i][0], want)
 		}
 	}
-	if _, err := tree.TreeHashes(withPatience(t), []int64{1, 7}); !errors.Is(err, eventstore.ErrTampered) {
+	if _, err := tree.TreeHashes(withPatience(t), []int64{1, 8}); !errors.Is(err, eventstore.ErrTampered) {
 		t.Errorf("a hash beyond the tree: %v, want ErrTampered", err)
 	}
 }

@@ -10,7 +10,8 @@
 //	contents.jsonl   digest, salt, size and media type of each large content
 //	contents/DIGEST  the contents themselves
 //	checkpoint.txt   signed note, C2SP tlog-checkpoint
-//	key.txt          the public key of the log
+//	key.txt          the public key that the checkpoint is signed under
+//	keys.jsonl       the records that changed the key, if there are any, in the form of records.jsonl
 //	tree.txt         hashes of the tree, "INDEX HEX" a line, numbered as golang.org/x/mod/sumdb/tlog does
 package archive
 
@@ -39,6 +40,7 @@ const (
 	nameContents   = "contents.jsonl"
 	nameCheckpoint = "checkpoint.txt"
 	nameKey        = "key.txt"
+	nameKeys       = "keys.jsonl"
 	nameTree       = "tree.txt"
 	contentFolder  = "contents/"
 )

@@ -23,6 +23,7 @@ const (
 	membersMax  = 1 << 20
 	manifestMax = 64 << 10
 	keyMax      = 1 << 10
+	changesMax  = 1000        // of the key
 	lineMax     = 4 << 20     // bytes; data of 1 MiB, in base64, and the rest of a record
 	hashesMax   = 64          // of the tree for each record: no tree is higher
 	treeLineMax = 20 + 1 + 64 // an index, a space and a hash
@@ -68,7 +69,7 @@ func open(r io.ReaderAt, size int64) (*file, error) {
 
 func known(name string) bool {
 	switch name {
-	case nameReadme, nameManifest, nameRecords, nameContents, nameCheckpoint, nameKey, nameTree:
+	case nameReadme, nameManifest, nameRecords, nameContents, nameCheckpoint, nameKey, nameKeys, nameTree:
 		return true
 	}
 	digest, ok := strings.CutPrefix(name, contentFolder)
@@ -138,8 +139,10 @@ func strict(line []byte, v any) error {
 	return nil
 }
 
-func (f *file) records(do func(eventstore.Record) error) error {
-	return f.lines(nameRecords, lineMax, func(line []byte) error {
+func (f *file) records(do func(eventstore.Record) error) error { return f.recordsOf(nameRecords, do) }
+
+func (f *file) recordsOf(name string, do func(eventstore.Record) error) error {
+	return f.lines(name, lineMax, func(line []byte) error {
 		var l Line
 		if err := strict(line, &l); err != nil {
 			return err

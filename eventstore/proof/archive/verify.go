@@ -20,9 +20,10 @@ type Report struct {
 	Unsealed int64            `json:"unsealed"` // records behind the checkpoint: nothing but their hash speaks for them
 	Contents int64            `json:"contents"`
 	Versions map[string]int64 `json:"versions"` // how far each stream goes in it
-	Key      string           `json:"key"`
+	Key      string           `json:"key"`      // that the checkpoint is signed under
 	Kept     []int64          `json:"kept"`     // sizes of the checkpoints from elsewhere that are the export's own
 	Other    []int64          `json:"other"`    // sizes of those that it cannot be held against
+	Notices  []verify.Notice  `json:"notices,omitempty"`
 	Findings []verify.Finding `json:"findings"` // in order of position
 }
 
@@ -41,6 +42,7 @@ type checker struct {
 	file   *file
 	report Report
 	head   proof.Head
+	terms  proof.Terms // as far as they are under the checkpoint
 	leaves []leaf
 	seen   map[int64]bool
 	refs   map[string]eventRef
@@ -55,20 +57,17 @@ type eventRef struct {
 	position  int64
 }
 
-// Verify checks an export. key is the public key from elsewhere, "" for the one in the file.
+// Verify checks an export. keys are public keys from elsewhere; none for the one in the file.
 // An error means that the file is no export or cannot be read; what is wrong with what it
 // says is in the report.
-func Verify(r io.ReaderAt, size int64, key string, kept [][]byte) (Report, error) {
+func Verify(r io.ReaderAt, size int64, keys []string, kept [][]byte) (Report, error) {
 	f, err := open(r, size)
 	if err != nil {
 		return Report{}, err
 	}
 	c := &checker{file: f, seen: map[int64]bool{}, refs: map[string]eventRef{}}
-	c.report = Report{Manifest: f.manifest, Key: cmp.Or(key, f.key), Versions: map[string]int64{}}
-	if key != "" && key != f.key {
-		c.add(verify.Signature, 0, "the export names another key than the given one: %.200s", f.key)
-	}
-	if err := c.checkpoint(kept); err != nil {
+	c.report = Report{Manifest: f.manifest, Key: f.key, Versions: map[string]int64{}}
+	if err := c.checkpoint(keys, kept); err != nil {
 		return c.report, err
 	}
 	if err := f.records(c.record); err != nil {
@@ -92,13 +91,16 @@ func (c *checker) add(kind verify.Kind, position int64, format string, args ...a
 }
 
 // checkpoint checks the signature, and compares with what was kept elsewhere.
-func (c *checker) checkpoint(kept [][]byte) error {
+func (c *checker) checkpoint(keys []string, kept [][]byte) error {
 	raw, err := c.file.checkpoint()
 	if err != nil {
 		return err
 	}
 	if c.head, err = proof.Read(raw); err != nil {
 		return fmt.Errorf("%w: %w", ErrForm, err)
+	}
+	if err := c.keys(keys); err != nil {
+		return err
 	}
 	origin := proof.Origin(c.report.Manifest.LogID)
 	if _, err := proof.Open(raw, c.report.Key); err != nil {
@@ -111,7 +113,7 @@ func (c *checker) checkpoint(kept [][]byte) error {
 		c.add(verify.Signature, 0, "the checkpoint is about %d records, and the manifest says %d", c.head.Size, c.report.Manifest.Size)
 	}
 	for _, k := range kept {
-		head, err := proof.Open(k, c.report.Key)
+		head, err := c.signed(k)
 		switch {
 		case err != nil:
 			c.add(verify.Signature, 0, "a checkpoint that was kept elsewhere: %v", err)
@@ -177,7 +179,7 @@ func (c *checker) complete() {
 
 // proofs follows the way from each record to the root.
 func (c *checker) proofs() error {
-	hashes, err := c.file.tree(c.report.Records)
+	hashes, err := c.file.tree(int64(len(c.leaves)))
 	if err != nil {
 		return err
 	}

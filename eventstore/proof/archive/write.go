@@ -97,7 +97,7 @@ func (w *writer) text(name, text string) error {
 	return err
 }
 
-// checkpoint writes what the records are proven against, and the key.
+// checkpoint writes what the records are proven against, and the keys.
 func (w *writer) checkpoint(ctx context.Context, given []byte) error {
 	if given == nil {
 		newest, err := w.log.Newest(ctx)
@@ -116,15 +116,8 @@ func (w *writer) checkpoint(ctx context.Context, given []byte) error {
 	if want := proof.Origin(w.manifest.LogID); head.Origin != want {
 		return fmt.Errorf("the checkpoint is about %.100q, not about %q", head.Origin, want)
 	}
-	keys, err := w.log.Keys(ctx)
-	if err != nil {
-		return err
-	}
-	if len(keys) == 0 {
-		return errors.New("the log names no key")
-	}
 	w.manifest.Size = head.Size
-	return errors.Join(w.text(nameCheckpoint, string(given)), w.text(nameKey, keys[len(keys)-1].Public+"\n"))
+	return errors.Join(w.text(nameCheckpoint, string(given)), w.keys(ctx))
 }
 
 func (w *writer) records(rows iter.Seq2[stored.Row, error]) error {
@@ -233,14 +226,15 @@ const readme = `This is a part of the log of a Hecate server, with the proof tha
 
   hecate audit verify THIS-FILE --key KEY
 
-checks it on any machine, without the server. KEY is the public key of the log; take it from
-where it was kept, not from this file, if whoever made the file could have made it up.
+checks it on any machine, without the server. KEY is a public key of the log, an earlier one will do; take
+it from where it was kept, not from this file, if whoever made the file could have made it up.
 
 records.jsonl    one record a line, stream by stream, as it was hashed
 contents/        large texts, by the digest that records name
 contents.jsonl   what their digests are made of: SHA-256 over salt and content
 checkpoint.txt   how many records the log had, and the root of the tree over them, signed
-key.txt          the public key of the log
+key.txt          the public key that the checkpoint is signed under
+keys.jsonl       the records that changed the key of the log, if there are any
 tree.txt         hashes of the tree (RFC 6962), as many as lead from the records to the root
 manifest.json    what was asked for
 

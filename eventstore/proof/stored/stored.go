@@ -120,23 +120,17 @@ func (l *Log) Bounds(ctx context.Context) (b Bounds, err error) {
 }
 
 // Keys returns who signs, beginning with which size of the tree.
-func (l *Log) Keys(ctx context.Context) (keys []Key, err error) {
+func (l *Log) Keys(ctx context.Context) (keys []eventstore.LogKey, err error) {
 	if !l.hasTree {
 		return nil, nil
 	}
 	err = l.each(ctx, func(rows *sql.Rows) error {
-		var k Key
+		var k eventstore.LogKey
 		err := rows.Scan(&k.Since, &k.Public)
 		keys = append(keys, k)
 		return err
 	}, `SELECT since, key FROM hecate_log_keys ORDER BY since`)
 	return keys, err
-}
-
-// Key is a public key that signs checkpoints.
-type Key struct {
-	Since  int64
-	Public string
 }
 
 // Checkpoints returns up to limit checkpoints of trees with more than after leaves.

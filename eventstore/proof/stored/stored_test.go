@@ -117,7 +117,7 @@ func check(t *testing.T, s eventstore.Store, read func() (*stored.Log, error)) {
 	if f, err := l.Faults(ctx, 3); len(f) != 0 || err != nil {
 		t.Errorf("faults %v, %v", f, err)
 	}
-	if k, err := l.Keys(ctx); len(k) != 1 || k[0] != (stored.Key{Since: 2, Public: "key"}) || err != nil {
+	if k, err := l.Keys(ctx); len(k) != 1 || k[0] != (eventstore.LogKey{Since: 2, Public: "key"}) || err != nil {
 		t.Errorf("keys %v, %v", k, err)
 	}
 	if c, err := l.Newest(ctx); c.Size != 2 || string(c.Note) != "note" || err != nil {

@@ -54,7 +54,7 @@ func BenchmarkVerify(b *testing.B) {
 			defer l.Close()
 			before := cpuTime(b)
 			for b.Loop() {
-				r, err := verify.Log(b.Context(), l, verify.Options{Key: key.Public, Parallel: readers})
+				r, err := verify.Log(b.Context(), l, verify.Options{Keys: []string{key.Public}, Parallel: readers})
 				if err != nil || !r.Sound() || r.Verified != r.Records {
 					b.Fatal(r.Findings, err)
 				}

@@ -41,7 +41,7 @@ type Finding struct {
 
 // Options say what to hold a log against.
 type Options struct {
-	Key         string   // public key from elsewhere; "" for the one that the log itself names
+	Keys        []string // public keys from elsewhere; none for those that the log itself names
 	Checkpoints [][]byte // kept elsewhere
 	Parallel    int      // readers at a time; at least 1
 	Progress    func(done, total int64)
@@ -53,12 +53,14 @@ type Report struct {
 	Records     int64     `json:"records"`  // in the log
 	Verified    int64     `json:"verified"` // of them, from the first one on, in order
 	Streams     int       `json:"streams"`
-	Blobs       int64     `json:"contents"`      // large ones, that stand beside the records
-	Sealed      int64     `json:"sealed"`        // records under the newest checkpoint of the log itself
-	Checkpoints int       `json:"checkpoints"`   // of the log itself, whose signatures were checked
-	Key         string    `json:"key,omitempty"` // that they were checked with
-	Kept        []int64   `json:"kept"`          // sizes of the checkpoints from elsewhere that fit
-	Findings    []Finding `json:"findings"`      // in order of position
+	Blobs       int64     `json:"contents"`          // large ones, that stand beside the records
+	Sealed      int64     `json:"sealed"`            // records under the newest checkpoint of the log itself
+	Checkpoints int       `json:"checkpoints"`       // of the log itself, whose signatures were checked
+	Key         string    `json:"key,omitempty"`     // that the newest of them were checked with
+	Keys        []Key     `json:"keys,omitempty"`    // of the log, in the order in which they sign
+	Kept        []int64   `json:"kept"`              // sizes of the checkpoints from elsewhere that fit
+	Notices     []Notice  `json:"notices,omitempty"` // about keys that took the place of lost ones
+	Findings    []Finding `json:"findings"`          // in order of position
 }
 
 // Sound reports whether nothing was found.
@@ -90,14 +92,20 @@ func Log(ctx context.Context, log *stored.Log, o Options) (Report, error) {
 
 func (v *verifier) add(f Finding) { v.report.Findings = append(v.report.Findings, f) }
 
-func (v *verifier) run(ctx context.Context) (err error) {
+// begin reads which log it is, and where it ends.
+func (v *verifier) begin(ctx context.Context) (err error) {
 	if v.bounds, err = v.log.Bounds(ctx); err != nil {
 		return err
 	}
-	if v.report.LogID, err = v.log.ID(ctx); err != nil {
+	v.report.LogID, err = v.log.ID(ctx)
+	v.origin = proof.Origin(v.report.LogID)
+	return err
+}
+
+func (v *verifier) run(ctx context.Context) error {
+	if err := v.begin(ctx); err != nil {
 		return err
 	}
-	v.origin = proof.Origin(v.report.LogID)
 	v.report.Records, v.report.Sealed = v.bounds.Last, v.bounds.Sealed
 	keys, err := v.keys(ctx)
 	if err != nil {
@@ -164,12 +172,9 @@ func (v *verifier) ends() {
 }
 
 // openKept reads the checkpoints that were kept elsewhere.
-func (v *verifier) openKept(keys []stored.Key) {
+func (v *verifier) openKept(keys keyring) {
 	for _, raw := range v.o.Checkpoints {
-		head, err := proof.Read(raw)
-		if err == nil {
-			head, err = proof.Open(raw, keyFor(keys, head.Size))
-		}
+		head, err := keys.open(raw, v.o.Keys)
 		switch {
 		case err != nil:
 			v.add(Finding{Signature, 0, 0, fmt.Sprintf("a checkpoint that was kept elsewhere: %v", err)})

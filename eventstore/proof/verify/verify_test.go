@@ -12,7 +12,7 @@ func TestSound(t *testing.T) {
 	for name, b := range backends(t) {
 		t.Run(name, func(t *testing.T) {
 			l := b.tamper(t, "")
-			for _, o := range []verify.Options{{}, {Key: b.public}, {Key: b.public, Checkpoints: [][]byte{b.kept, b.early}}} {
+			for _, o := range []verify.Options{{}, {Keys: []string{b.public}}, {Keys: []string{b.public}, Checkpoints: [][]byte{b.kept, b.early}}} {
 				r := b.verify(t, l, o)
 				if !r.Sound() {
 					t.Errorf("a sound log: %+v", r.Findings)
@@ -193,7 +193,7 @@ func TestTampering(t *testing.T) {
 			}
 			for _, f := range list {
 				t.Run(f.name, func(t *testing.T) {
-					r := b.verify(t, b.tamper(t, f.sql), verify.Options{Key: keyUnless(f, b), Checkpoints: [][]byte{b.kept}})
+					r := b.verify(t, b.tamper(t, f.sql), verify.Options{Keys: keyUnless(f, b), Checkpoints: [][]byte{b.kept}})
 					f.last = max(f.first, f.last)
 					found := false
 					for _, got := range r.Findings {
@@ -212,9 +212,9 @@ func TestTampering(t *testing.T) {
 }
 
 // keyUnless is the key from elsewhere, but where a log is looked at that contradicts itself.
-func keyUnless(f forgery, b backend) string {
+func keyUnless(f forgery, b backend) []string {
 	if strings.HasPrefix(f.name, "key since") {
-		return ""
+		return nil
 	}
-	return b.public
+	return []string{b.public}
 }
