@@ -75,7 +75,7 @@ func Start(t testing.TB, o Options) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{}, usage.Model{}, presets.Model{}, audit.Model{}}, Logger: log})
+	models, err := runner.New(t.Context(), runner.Config{Log: x.Store, DB: db, Models: []runner.Model{runs.Model{Log: x.Store}, usage.Model{}, presets.Model{}, audit.Model{}}, Logger: log})
 	if err != nil {
 		t.Fatal(err)
 	}

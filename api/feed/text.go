@@ -34,8 +34,8 @@ func text(t event.Text) (readable, exact string) {
 	return strings.ToValidUTF8(s, "\uFFFD"), base64.StdEncoding.EncodeToString([]byte(s))
 }
 
-// decoded reads the payload of a record with its texts. A text that was erased or
-// tampered with reads as empty. A payload that cannot be read comes back as
+// decoded reads the payload of a record with its texts. A text that was tampered with reads
+// as empty, one that was erased as event.ErasedMark. A payload that cannot be read comes back as
 // event.Unknown, so that one bad record stops nobody; err is for a log that cannot be
 // read at all.
 func decoded(ctx context.Context, log Log, r *eventstore.Record) (event.Payload, error) {

@@ -138,7 +138,7 @@ func (n *node) open(ctx context.Context) error {
 	if err := n.observed.follow(ctx, n, hostID); err != nil {
 		return err
 	}
-	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{}, costs.Model{}, presets.Model{}, audit.Model{}}, Logger: n.log})
+	n.models, err = runner.New(ctx, runner.Config{Log: n.stores.log, DB: n.stores.views, Models: []runner.Model{runs.Model{Log: n.stores.log}, costs.Model{}, presets.Model{}, audit.Model{}}, Logger: n.log})
 	if err != nil {
 		return err
 	}

@@ -344,3 +344,47 @@ func TestEveryWayGivesTheSameAnswers(t *testing.T) {
 		same(fmt.Sprint(how, ", rebuilt"), v)
 	}
 }
+
+// The files and hosts that erased records named are not found any more, what the records are
+// about is, and a model that had them answers as one that is built later.
+func TestErasure(t *testing.T) {
+	log := busy(t)
+	pg, err := readdb.OpenPostgres(t.Context(), pgtest.URL(t), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closeAfter(t, pg)
+	dbs := map[string]*readdb.DB{"SQLite": memory(t), "PostgreSQL": pg}
+	for _, db := range dbs {
+		project(t, log, db)
+	}
+	_, v := project(t, log, dbs["SQLite"])
+	host := audit.Filter{Host: "docs.example:8443"}
+	if len(pages(t, v, host, audit.OldestFirst, 10)) == 0 {
+		t.Fatal("the host is not found")
+	}
+	log.Erase("task_answers")
+	_, fresh := project(t, log, memory(t))
+	want := askAll(t, fresh)
+	for name, db := range dbs {
+		r, v := project(t, log, db)
+		for range 2 {
+			if diff := cmp.Diff(want, askAll(t, v)); diff != "" {
+				t.Errorf("built after the erasure, then %s:\n%s", name, diff)
+			}
+			if got := pages(t, v, host, audit.OldestFirst, 10); len(got) != 0 {
+				t.Errorf("%s: the host is still found: %v", name, positions(got))
+			}
+			if got := pages(t, v, audit.Filter{Tool: "web_fetch"}, audit.OldestFirst, 10); len(got) != 1 {
+				t.Errorf("%s: the call is not found by its tool any more", name)
+			}
+			last := log.Records()[len(log.Records())-1].Position
+			if got := positions(pages(t, v, audit.Filter{TaskID: "task_answers"}, audit.NewestFirst, 1000)); got[0] != last {
+				t.Errorf("%s: the erasure is not found by the task", name)
+			}
+			if err := r.Rebuild(t.Context(), "", nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

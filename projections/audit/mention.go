@@ -23,6 +23,7 @@ type name struct {
 // are found by the same members.
 type mentions struct {
 	TaskID     string    `json:"task_id"`
+	TaskIDs    []string  `json:"task_ids"`
 	RunID      string    `json:"run_id"`
 	Type       string    `json:"type"` // of a caller's event
 	ToolName   string    `json:"tool_name"`
@@ -101,6 +102,9 @@ func (m *mentions) names(r *eventstore.Record, workspace string) []name {
 	if r.Type == externalEvent {
 		return nil
 	}
+	for _, id := range m.TaskIDs {
+		out.add(kindTask, id)
+	}
 	out.add(kindTool, m.ToolName)
 	out.add(kindApproval, m.ApprovalID)
 	if r.Type != artifactType {
@@ -139,14 +143,14 @@ type list struct {
 const mentionsMax = 1024
 
 func (l *list) add(kind int64, value string) {
-	if value != "" && len(l.names) < mentionsMax {
+	if value != "" && value != event.ErasedMark && len(l.names) < mentionsMax {
 		l.names = append(l.names, name{kind, value})
 	}
 }
 
 // path adds a file and the directories above it.
 func (l *list) path(p string) {
-	if p == "" {
+	if p == "" || p == event.ErasedMark {
 		return
 	}
 	p = path.Clean(p)
@@ -174,7 +178,7 @@ func (l *list) above(p string) {
 const aboveMax = 40
 
 func (l *list) url(text string) {
-	if text == "" {
+	if text == "" || text == event.ErasedMark {
 		return
 	}
 	u, err := host.ParseURL(text, "")
@@ -188,6 +192,9 @@ func (l *list) url(text string) {
 }
 
 func (l *list) host(text string) {
+	if text == event.ErasedMark {
+		return
+	}
 	if h, err := host.Parse(text); err == nil {
 		l.hosted(h)
 	}

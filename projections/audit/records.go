@@ -44,24 +44,31 @@ func newRecords() records { return records{slots: map[int64][]entry{}} }
 // add takes one entry.
 func (r *records) add(ctx context.Context, tx *readdb.Tx, e entry) error {
 	slot := slotOfPlace(e.position)
-	entries, known := r.slots[slot]
-	if !known && slot <= r.top {
-		var data []byte
-		if _, err := tx.One(ctx, `SELECT data FROM hecate_view_audit_records_@ WHERE slot = $1`, []any{slot}, &data); err != nil {
-			return err
-		}
-		err := eachEntry(slot, data, func(e *entry) {
-			own := *e
-			own.codes = slices.Clone(e.codes)
-			entries = append(entries, own)
-		})
-		if err != nil {
-			return err
-		}
+	entries, err := r.load(ctx, tx, slot)
+	if err != nil {
+		return err
 	}
 	i, _ := slices.BinarySearchFunc(entries, e.position, func(e entry, p int64) int { return cmp.Compare(e.position, p) })
 	r.slots[slot], r.top = slices.Insert(entries, i, e), max(r.top, slot)
 	return nil
+}
+
+// load returns the entries of a row.
+func (r *records) load(ctx context.Context, tx *readdb.Tx, slot int64) ([]entry, error) {
+	entries, known := r.slots[slot]
+	if known || slot > r.top {
+		return entries, nil
+	}
+	var data []byte
+	if _, err := tx.One(ctx, `SELECT data FROM hecate_view_audit_records_@ WHERE slot = $1`, []any{slot}, &data); err != nil {
+		return nil, err
+	}
+	err := eachEntry(slot, data, func(e *entry) {
+		own := *e
+		own.codes = slices.Clone(e.codes)
+		entries = append(entries, own)
+	})
+	return entries, err
 }
 
 // flush writes what has changed.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"hecate/domain/erasure"
 	"hecate/domain/run"
 	"hecate/domain/task"
 	"hecate/projections/readdb"
@@ -16,6 +17,7 @@ const runsMax = 1024
 
 // fold holds the tasks and runs that it has met and the rows that changed.
 type fold struct {
+	log   Streams // nil for one that meets no erasure
 	tasks map[string]*taskState
 	runs  map[string]*runState
 
@@ -32,8 +34,8 @@ type fold struct {
 	out            [5]readdb.Rows
 }
 
-func newFold() *fold {
-	f := &fold{}
+func newFold(log Streams) *fold {
+	f := &fold{log: log}
 	f.Forget()
 	return f
 }
@@ -41,6 +43,7 @@ func newFold() *fold {
 // Forget drops everything in memory.
 func (f *fold) Forget() {
 	*f = fold{
+		log:   f.log,
 		tasks: map[string]*taskState{}, runs: map[string]*runState{},
 		parts: readdb.Rows{Table: partsTable}, messages: readdb.Rows{Table: messagesTable}, inherited: readdb.Rows{Table: inheritedTable},
 		notes: readdb.Rows{Table: notesTable},
@@ -57,6 +60,9 @@ func (f *fold) Apply(ctx context.Context, tx *readdb.Tx, fact runner.Fact) error
 	}
 	if id, ok := strings.CutPrefix(fact.Stream, streamTask); ok {
 		return f.applyToTask(ctx, tx, id, fact)
+	}
+	if p, ok := fact.Payload.(erasure.Erased); ok {
+		return f.erased(ctx, tx, p, fact.Position)
 	}
 	if strings.HasPrefix(fact.Stream, streamGrants) {
 		return nil

@@ -52,7 +52,7 @@ func close(t testing.TB, db *readdb.DB) {
 
 func newRunner(t testing.TB, log eventstore.Store, db *readdb.DB) *runner.Runner {
 	t.Helper()
-	r, err := runner.New(context.Background(), runner.Config{Log: log, DB: db, Models: []runner.Model{runs.Model{}}, Logger: slog.New(slog.DiscardHandler)})
+	r, err := runner.New(context.Background(), runner.Config{Log: log, DB: db, Models: []runner.Model{runs.Model{Log: log}}, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

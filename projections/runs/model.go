@@ -13,6 +13,7 @@
 package runs
 
 import (
+	"hecate/domain/erasure"
 	"hecate/domain/event"
 	"hecate/domain/run"
 	"hecate/domain/task"
@@ -28,7 +29,9 @@ const Name = "runs"
 const version = 6
 
 // Model is the read model of tasks and runs.
-type Model struct{}
+type Model struct {
+	Log Streams // what is left of tasks after an erasure is read from it
+}
 
 // Name returns Name.
 func (Model) Name() string { return Name }
@@ -43,7 +46,7 @@ func (Model) Schema() string { return readmodel.Runs }
 func (Model) Wants(eventType string) bool { return wanted[eventType] }
 
 // NewFold returns a fold that knows nothing yet.
-func (Model) NewFold() runner.Fold { return newFold() }
+func (m Model) NewFold() runner.Fold { return newFold(m.Log) }
 
 // wanted holds the facts that matter. The others repeat them for followers, such as
 // assistant.text_complete and run.resumed_from_event, or say nothing that is shown here.
@@ -56,6 +59,7 @@ var wanted = types(
 	run.FinalAnswer{}, run.DispatchIntended{}, run.DispatchSettled{}, run.OutcomeStated{},
 	run.ShellCommand{}, run.ShellOutput{}, run.ShellExited{}, run.ToolFailed{}, run.ToolCancelled{}, run.ToolTimedOut{},
 	run.FilePatch{}, run.FileApplied{}, run.FileReverted{}, run.ArtifactRecorded{},
+	erasure.Erased{},
 	run.ProgressCheckStarted{}, run.ProgressCheckCompleted{}, run.LockWaiting{}, run.PermissionChanged{}, run.PermissionRevoked{},
 )
 

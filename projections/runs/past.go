@@ -100,7 +100,7 @@ func foldAll(ctx context.Context, tx *readdb.Tx, facts []runner.Fact) error {
 	if err := tx.Script(ctx, pastBuild, Model{}.Schema()); err != nil {
 		return err
 	}
-	f := newFold()
+	f := newFold(nil)
 	for _, fact := range facts {
 		if err := f.Apply(ctx, tx, fact); err != nil {
 			return err

@@ -80,7 +80,7 @@ func first[T any](items []T, what string) (T, error) {
 	return items[0], nil
 }
 
-// text brings back a text that may stand in a blob. One that was erased is empty.
+// text brings back a text that may stand in a blob. One that is gone is empty.
 func (q query) text(ctx context.Context, t event.Text) (string, error) {
 	ref := t.Ref()
 	if ref == nil || t.String() != "" {
@@ -92,7 +92,10 @@ func (q query) text(ctx context.Context, t event.Text) (string, error) {
 
 func (q query) blob(ctx context.Context, digest string) ([]byte, error) {
 	b, err := q.v.blobs.Blob(ctx, digest)
-	if errors.Is(err, eventstore.ErrNotFound) {
+	switch {
+	case errors.Is(err, eventstore.ErrErased):
+		return []byte(event.ErasedMark), nil
+	case errors.Is(err, eventstore.ErrNotFound):
 		return nil, nil
 	}
 	return b, err

@@ -19,7 +19,7 @@ func TestUsageIsWhatRunsSayTheyCost(t *testing.T) {
 		}
 		log := projectiontest.New(t)
 		log.AddAll(story.Facts)
-		r, err := runner.New(t.Context(), runner.Config{Log: log, DB: memory(t), Models: []runner.Model{runs.Model{}, usage.Model{}}, Logger: slog.New(slog.DiscardHandler)})
+		r, err := runner.New(t.Context(), runner.Config{Log: log, DB: memory(t), Models: []runner.Model{runs.Model{Log: log}, usage.Model{}}, Logger: slog.New(slog.DiscardHandler)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -119,11 +119,19 @@ func (j *job) write(ctx context.Context, root *os.Root, found rootfs.File, to fi
 	return fault.Conflict("invalid_request", "the file could not be written: %v", err)
 }
 
+var errPatchErased = fault.Conflict("invalid_request", "what the patch changes was erased")
+
 // text is a text of an event that was folded without those in blobs.
 func (j *job) text(ctx context.Context, t event.Text) (string, error) {
+	if t.Erased() {
+		return "", errPatchErased
+	}
 	if t.Ref() == nil {
 		return t.String(), nil
 	}
 	b, err := j.Store.Blob(ctx, t.Ref().Digest)
+	if errors.Is(err, event.ErrErased) {
+		return "", errPatchErased
+	}
 	return string(b), err
 }
