@@ -10,6 +10,7 @@ import (
 
 	"hecate/domain/erasure"
 	"hecate/domain/event"
+	_ "hecate/domain/logkey"
 	_ "hecate/domain/operation"
 	_ "hecate/domain/preset"
 	"hecate/domain/run"

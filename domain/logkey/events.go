@@ -12,10 +12,10 @@ const Stream = "audit-key"
 // Rotated is recorded when the key is changed for another one that the old key vouches for.
 // The first tree that the new key signs has this record in it; the old one signs none that has.
 type Rotated struct {
-	Old       string `json:"old_key"`          // public, as golang.org/x/mod/sumdb/note writes it
-	New       string `json:"new_key"`          // the same of the one that signs from here on
-	Reason    string `json:"reason,omitempty"` // what the operator says
-	Statement string `json:"statement"`        // signed note of the old key that names both, C2SP signed-note
+	Old       string `json:"old_key" erased:"keep"`   // public, as golang.org/x/mod/sumdb/note writes it
+	New       string `json:"new_key" erased:"keep"`   // the same of the one that signs from here on
+	Reason    string `json:"reason,omitempty"`        // what the operator says
+	Statement string `json:"statement" erased:"keep"` // signed note of the old key that names both, C2SP signed-note
 }
 
 // EventType names the event on the wire.
@@ -29,10 +29,10 @@ var _ = event.Define(Rotated{
 // Replaced is recorded when another key takes the place of one that is lost. Nobody but the
 // operator who did it vouches for the new key.
 type Replaced struct {
-	Old    string `json:"old_key"` // public, the one that is lost
-	New    string `json:"new_key"` // the same of the one that signs from here on
-	Reason string `json:"reason"`  // what the operator says
-	After  int64  `json:"after"`   // records under the newest checkpoint at that time; the new key signs larger trees only
+	Old    string `json:"old_key" erased:"keep"` // public, the one that is lost
+	New    string `json:"new_key" erased:"keep"` // the same of the one that signs from here on
+	Reason string `json:"reason"`                // what the operator says
+	After  int64  `json:"after"`                 // records under the newest checkpoint at that time; the new key signs larger trees only
 }
 
 // EventType names the event on the wire.

@@ -45,6 +45,7 @@ type scene struct {
 	early  []byte // checkpoints
 	kept   []byte
 	blob   string // digest
+	keys   []proof.Key
 }
 
 // What the scene is made of, by position:
@@ -130,10 +131,10 @@ type backend struct {
 }
 
 func backends(t *testing.T) map[string]backend {
-	return map[string]backend{"sqlite": onSQLite(t), "postgres": onPostgres(t)}
+	return map[string]backend{"sqlite": onSQLite(t, play), "postgres": onPostgres(t, play)}
 }
 
-func onSQLite(t *testing.T) backend {
+func onSQLite(t *testing.T, play func(*testing.T, eventstore.Store) scene) backend {
 	t.Helper()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "log.db")
@@ -197,7 +198,7 @@ func dropTriggers(t *testing.T, path string) {
 	}
 }
 
-func onPostgres(t *testing.T) backend {
+func onPostgres(t *testing.T, play func(*testing.T, eventstore.Store) scene) backend {
 	t.Helper()
 	url := pgtest.URL(t)
 	s, err := postgres.Open(t.Context(), postgres.Options{URL: url})
