@@ -35,7 +35,10 @@ var ErrTampered = errors.New("the log was altered")
 // knows it. The position is not part of it: a record's place in the whole order
 // is bound by the tree that is built over the hashes.
 func Canonical(r Record) []byte {
-	b := make([]byte, 0, 192+len(r.Stream)+len(r.Type)+len(r.Actor.Name)+len(r.CommandID)+len(r.Trace))
+	return appendCanonical(make([]byte, 0, 192+len(r.Stream)+len(r.Type)+len(r.Actor.Name)+len(r.CommandID)+len(r.Trace)), &r)
+}
+
+func appendCanonical(b []byte, r *Record) []byte {
 	b = appendText(b, canonicalTag)
 	b = appendText(b, r.Stream)
 	b = append(b, r.ID[:]...)
@@ -54,7 +57,10 @@ func Canonical(r Record) []byte {
 }
 
 // Hash returns the SHA-256 over the canonical form of r.
-func Hash(r Record) [32]byte { return sha256.Sum256(Canonical(r)) }
+func Hash(r Record) [32]byte {
+	var room [512]byte // on the stack, and enough for nearly all
+	return sha256.Sum256(appendCanonical(room[:0], &r))
+}
 
 // Verify recomputes the hash of r and returns an error that wraps ErrTampered
 // if r carries another one.
