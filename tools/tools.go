@@ -13,6 +13,7 @@ import (
 	"hecate/domain/event"
 	"hecate/domain/permission"
 	"hecate/domain/run"
+	"hecate/domain/secret"
 	"hecate/tools/egress"
 	"hecate/tools/process"
 	"hecate/tools/sandbox"
@@ -111,6 +112,9 @@ type Settings struct {
 	Confined             bool            // commands that it does not hold to what they may do are refused
 	RTKPath              string          // of rtk, which shortens what commands print; "" if there is none
 	Hidden               []string        // directories that a wrapped command finds empty, such as the server's data
+	// Secrets are withheld from what comes in pieces. From all else that a tool returns they
+	// are withheld as it is recorded. nil holds none.
+	Secrets *secret.Set
 	// Lease ends what runs under it when it is over, and nothing is begun or changed
 	// after it. nil never ends.
 	Lease *process.Lease

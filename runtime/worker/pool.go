@@ -142,7 +142,7 @@ func New(c Config) *Pool {
 		c.Reconcile = reconcileDefault
 	}
 	return &Pool{
-		Config: c, Progress: newProgress(), places: places{host: "host_" + c.Host, shared: c.Shared},
+		Config: c, Progress: newProgress(c.Executor.Secrets), places: places{host: "host_" + c.Host, shared: c.Shared},
 		state: map[string]*holder{}, broken: map[string]string{}, instances: map[string]bool{}, elsewhere: map[string]bool{}, deferred: map[string]time.Time{},
 		wake: make(chan struct{}, 1), deleted: make(chan string, deletedMax),
 		operations: newOperations(),

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"hecate/domain/secret"
 )
 
 // Partial text is announced when this much has gathered or this long has passed.
@@ -19,19 +21,21 @@ type Progress struct {
 	runs map[string]*partial // only of calls under way, so that watching a run costs nothing later
 	idle chan struct{}       // closed and replaced when an answer begins to arrive
 
-	began func(runID string) // told when an answer begins to arrive; nil: nobody
+	began   func(runID string) // told when an answer begins to arrive; nil: nobody
+	secrets *secret.Set        // withheld from the texts
 }
 
 type partial struct {
 	text      strings.Builder
+	secrets   *secret.Stream
 	version   int64
 	shown     int // bytes announced
 	announced time.Time
 	changed   chan struct{} // closed and replaced at each announcement
 }
 
-func newProgress() *Progress {
-	return &Progress{runs: map[string]*partial{}, idle: make(chan struct{})}
+func newProgress(secrets *secret.Set) *Progress {
+	return &Progress{runs: map[string]*partial{}, idle: make(chan struct{}), secrets: secrets}
 }
 
 // Partial returns the text so far of the run's model call and a number that grows
@@ -77,7 +81,7 @@ func (p *Progress) add(runID, delta string, now time.Time) {
 	defer p.mu.Unlock()
 	e := p.runs[runID]
 	if e == nil {
-		e = &partial{changed: make(chan struct{})}
+		e = &partial{changed: make(chan struct{}), secrets: p.secrets.Stream()}
 		p.runs[runID] = e
 		close(p.idle)
 		p.idle = make(chan struct{})
@@ -85,7 +89,7 @@ func (p *Progress) add(runID, delta string, now time.Time) {
 			defer p.began(runID)
 		}
 	}
-	e.text.WriteString(delta)
+	e.text.WriteString(e.secrets.Write(delta))
 	if e.text.Len()-e.shown >= progressBytes || now.Sub(e.announced) >= progressEvery {
 		e.announce(now)
 	}

@@ -8,7 +8,7 @@ import (
 // Who watches a run learns of its answer's beginning, growth and end; a run that is
 // only watched leaves nothing behind.
 func TestProgress(t *testing.T) {
-	p := newProgress()
+	p := newProgress(nil)
 	closed := func(c <-chan struct{}) bool {
 		select {
 		case <-c:

@@ -9,6 +9,7 @@ import (
 
 	"hecate/domain/permission"
 	"hecate/domain/run"
+	"hecate/domain/secret"
 	"hecate/tools"
 	"hecate/tools/process"
 	"hecate/tools/rootfs"
@@ -94,6 +95,8 @@ type execution struct {
 	started  bool
 	out, err strings.Builder // what the result shows, or what an artifact keeps if keep is set
 	keep     bool
+	size     map[string]int64                       // bytes of output by stream, as recorded
+	sink     func(stream string, data []byte) error // nil: nobody else wants the output
 }
 
 // What ends a command whose run was not ended, and which nobody gave up.
@@ -104,7 +107,7 @@ var (
 
 // runCommand checks and runs a command. sink, if not nil, is handed the output.
 func runCommand(ctx context.Context, env *tools.Env, kind commandKind, call invocation, keep bool, sink func(string, []byte) error) *execution {
-	x := &execution{env: env, kind: kind, call: call, dir: commandDir(env, call.dir), keep: keep}
+	x := &execution{env: env, kind: kind, call: call, dir: commandDir(env, call.dir), keep: keep, sink: sink}
 	argv, set, err := x.prepare()
 	if err != nil {
 		x.denied = errors.As(err, new(*sandbox.Denied))
@@ -112,16 +115,16 @@ func runCommand(ctx context.Context, env *tools.Env, kind commandKind, call invo
 		return x
 	}
 	x.started = true
+	// Secrets are withheld here, where the output is whole: it is cut into pieces behind this.
+	streams := map[string]*secret.Stream{process.Stdout: env.Settings.Secrets.Stream(), process.Stderr: env.Settings.Secrets.Stream()}
 	x.res = process.Run(ctx, process.Command{
 		Argv: argv, Set: set, Dir: x.dir, Timeout: env.CommandTimeout(), OutputMax: env.Settings.OutputMaxBytes, Lease: env.Settings.Lease,
-		Output: func(stream string, data []byte) error {
-			x.gather(stream, data)
-			if sink == nil {
-				return nil
-			}
-			return sink(stream, data)
-		},
+		Output: func(stream string, data []byte) error { return x.take(stream, streams[stream].Write(string(data))) },
 	})
+	for _, stream := range []string{process.Stdout, process.Stderr} {
+		_ = x.take(stream, streams[stream].End()) // what ended the command ended it before
+	}
+	x.res.Stdout, x.res.Stderr = x.size[process.Stdout], x.size[process.Stderr]
 	switch {
 	case errors.Is(x.res.Err, process.ErrLeaseOver) || x.res.Cancelled && tools.LeaseLost(ctx):
 		x.res.Cancelled, x.res.Err = false, errFenced
@@ -169,7 +172,19 @@ func (x *execution) prepare() (argv, set []string, err error) {
 	}), nil, nil
 }
 
-func (x *execution) gather(stream string, data []byte) {
+// take takes output as it is recorded.
+func (x *execution) take(stream, text string) error {
+	if text == "" {
+		return nil
+	}
+	x.gather(stream, text)
+	if x.sink == nil {
+		return nil
+	}
+	return x.sink(stream, []byte(text))
+}
+
+func (x *execution) gather(stream, text string) {
 	b := &x.out
 	if stream == process.Stderr {
 		b = &x.err
@@ -178,7 +193,11 @@ func (x *execution) gather(stream string, data []byte) {
 	if x.keep {
 		most = keptMax
 	}
-	b.Write(data[:min(len(data), most-b.Len())])
+	b.WriteString(text[:min(len(text), most-b.Len())])
+	if x.size == nil {
+		x.size = map[string]int64{}
+	}
+	x.size[stream] += int64(len(text))
 }
 
 // kept is a stream's output for an artifact, marked if that is not all of it.

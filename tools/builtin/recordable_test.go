@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"strings"
 	"testing"
 
 	"hecate/tools/filepatch"
@@ -13,7 +14,7 @@ const blobMax = 64 << 20
 // A server without a cap on output, or with a high one, records what git writes all the same.
 func TestWhatGitWritesFitsIntoTheLog(t *testing.T) {
 	x := &execution{keep: true}
-	block := make([]byte, 8<<20)
+	block := strings.Repeat("x", 8<<20)
 	for range 9 {
 		x.gather(process.Stdout, block)
 		x.res.Stdout += int64(len(block))

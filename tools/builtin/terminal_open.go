@@ -166,7 +166,7 @@ func startTerminal(env *tools.Env, in terminalOpenIn) (*terminal.Terminal, error
 		return nil, err
 	}
 	return env.Terminals.Open(terminal.Spec{
-		ID: terminal.IDOf(env.RunID, env.StepID), Step: env.StepID, Name: tools.Cut(in.line(), nameShownMax), Dir: x.dir, Scanner: scanner,
+		ID: terminal.IDOf(env.RunID, env.StepID), Step: env.StepID, Name: tools.Cut(in.line(), nameShownMax), Dir: x.dir, Scanner: scanner, Secrets: env.Settings.Secrets,
 		Command: process.Command{Argv: argv, Set: set, Dir: x.dir, Lease: env.Settings.Lease, TTY: in.PTY},
 	})
 }

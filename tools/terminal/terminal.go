@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"hecate/domain/ident"
+	"hecate/domain/secret"
 	"hecate/tools/process"
 	"hecate/tools/sandbox"
 )
@@ -29,6 +30,7 @@ type Spec struct {
 	Dir     string // where it began, absolute
 	Command process.Command
 	Scanner *sandbox.Scanner // of what will be written; the terminal's own from here on
+	Secrets *secret.Set      // withheld from what the process writes; nil: none
 }
 
 // Terminal is one process with an open standard input and the last of its output. It is
@@ -49,7 +51,7 @@ type Terminal struct {
 func IDOf(run, step string) string { return ident.Derive("terminal", run, step) }
 
 func start(s Spec) (*Terminal, error) {
-	t := &Terminal{id: s.ID, step: s.Step, name: s.Name, dir: s.Dir, scanner: s.Scanner, output: transcript{tty: s.Command.TTY}}
+	t := &Terminal{id: s.ID, step: s.Step, name: s.Name, dir: s.Dir, scanner: s.Scanner, output: transcript{tty: s.Command.TTY, secrets: s.Secrets.Stream()}}
 	s.Command.Output = t.output.write
 	var err error
 	if t.session, err = process.Start(s.Command); err != nil {

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unicode/utf8"
 
+	"hecate/domain/secret"
 	"hecate/tools/process"
 )
 
@@ -20,10 +21,11 @@ const stderrMark = "[stderr] "
 type transcript struct {
 	tty bool // a terminal device writes \r\n at the ends of lines
 
-	mu    sync.Mutex
-	kept  []byte
-	total int64  // bytes that there were, with marks
-	open  string // the stream of a line that is not ended; "" at the beginning of a line
+	mu      sync.Mutex
+	secrets *secret.Stream // withholds what must not be shown: later the text is cut
+	kept    []byte
+	total   int64  // bytes that there were, with marks
+	open    string // the stream of a line that is not ended; "" at the beginning of a line
 }
 
 func (t *transcript) write(stream string, data []byte) error {
@@ -47,6 +49,7 @@ func (t *transcript) write(stream string, data []byte) error {
 }
 
 func (t *transcript) add(text string) {
+	text = t.secrets.Write(text)
 	t.kept = append(t.kept, text...)
 	t.total += int64(len(text))
 	if len(t.kept) > 2*RetainedMax {
@@ -57,11 +60,13 @@ func (t *transcript) add(text string) {
 func (t *transcript) tail(most int) (text string, cut bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	end := t.kept[max(0, len(t.kept)-min(most, RetainedMax)):]
-	for i := 0; len(end) < int(min(t.total, RetainedMax)) && i < utf8.UTFMax-1 && len(end) > 0 && !utf8.RuneStart(end[0]); i++ {
+	all := append(t.kept[:len(t.kept):len(t.kept)], t.secrets.Rest()...)
+	total := t.total + int64(len(all)-len(t.kept))
+	end := all[max(0, len(all)-min(most, RetainedMax)):]
+	for i := 0; len(end) < int(min(total, RetainedMax)) && i < utf8.UTFMax-1 && len(end) > 0 && !utf8.RuneStart(end[0]); i++ {
 		end = end[1:]
 	}
-	cut = int64(len(end)) < t.total
+	cut = int64(len(end)) < total
 	text = strings.ToValidUTF8(string(end), "\uFFFD")
 	if t.tty {
 		text = strings.ReplaceAll(text, "\r\n", "\n")
