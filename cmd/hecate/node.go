@@ -22,6 +22,7 @@ import (
 	v1 "hecate/api/v1"
 	"hecate/commands"
 	"hecate/domain/clock"
+	"hecate/domain/secret"
 	"hecate/eventstore"
 	"hecate/eventstore/proof"
 	"hecate/projections/audit"
@@ -63,7 +64,8 @@ type node struct {
 	progress stream.Progress // half-finished answers, of all nodes
 	partials *partials       // nil if there is one node
 	files    *permissions.Files
-	lock     *os.File // on the data directory
+	secrets  *secret.Set // withheld from all that is recorded
+	lock     *os.File    // on the data directory
 	http     *http.Server
 	listener net.Listener
 	observed *observed
@@ -99,8 +101,9 @@ func (n *node) open(ctx context.Context) error {
 		// Trying the wrapper out takes as long as opening the stores; toolSettings waits for it.
 		go sandbox.Detect()
 	}
+	n.secrets = holdSecrets(n.config, n.log)
 	var err error
-	if n.observed, n.log, err = observe(ctx, n.config.Telemetry, n.log); err != nil {
+	if n.observed, n.log, err = observe(ctx, n.config.Telemetry, n.secrets, n.log); err != nil {
 		return err
 	}
 	var environ []string
@@ -131,6 +134,7 @@ func (n *node) open(ctx context.Context) error {
 	if n.sealer, err = openSealer(ctx, n.config, n.stores.log, n.log); err != nil {
 		return err
 	}
+	holdOwn(n.secrets, n.config, known)
 	if n.sealer != nil && n.config.AuditWitness != "" {
 		n.witness = newWitness(n.config.AuditWitness, n.log)
 		n.sealer.Signed = n.witness.tell
@@ -144,12 +148,13 @@ func (n *node) open(ctx context.Context) error {
 	}
 	executor := &commands.Executor{
 		Store: n.stores.log, Clock: clock.System{}, NewID: newEventID, NewSalt: newSalt,
-		Policies: n.config.Policies, ModelCallsMax: n.config.ModelCallsMax, LevelsForbidden: n.config.Levels == "forbid",
+		Secrets: n.secrets, Policies: n.config.Policies, ModelCallsMax: n.config.ModelCallsMax, LevelsForbidden: n.config.Levels == "forbid",
 	}
 	settings, err := toolSettings(n.config)
 	if err != nil {
 		return err
 	}
+	settings.Secrets = n.secrets
 	n.files = permissions.New(userConfigDir(n.config.environ), n.log)
 	workers := n.workerConfig(executor, providers, settings, hostID)
 	instrument(&workers)
@@ -167,9 +172,9 @@ func (n *node) open(ctx context.Context) error {
 	}
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: shownModels{n.models, n.outbound}, Progress: n.progress,
-		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Audit: audit.NewViews(n.models), Providers: shownProviders{providers.set}, Shutdown: n.askToStop,
+		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Audit: audit.NewViews(n.models), Providers: shownProviders{providers.set, n.secrets}, Shutdown: n.askToStop,
 		Permissions: permissionFiles{n.files}, Sampled: n.observed.tracer.Sampled, Served: n.observed.served(),
-		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: known, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
+		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: heldOperators{known, n.secrets}, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	v1 "hecate/api/v1"
+	"hecate/domain/secret"
 	"hecate/runtime/model/provider"
 )
 
@@ -29,28 +30,33 @@ func readProviders(environ []string) (p providerSettings, err error) {
 	return providerSettings{set: set, retry: retry, prices: prices}, err
 }
 
-// shownProviders are the providers as the API shows them.
-type shownProviders struct{ set *provider.Set }
+// shownProviders are the providers as the API shows them. What a provider has answered may
+// repeat what it was sent.
+type shownProviders struct {
+	set     *provider.Set
+	secrets *secret.Set
+}
 
 func (s shownProviders) Status(ctx context.Context, refresh bool) []v1.ProviderStatus {
 	s.set.Discover(ctx, refresh)
-	return recast[v1.ProviderStatus](s.set.Status())
+	return recast[v1.ProviderStatus](s.secrets, s.set.Status())
 }
 
 func (s shownProviders) History(name string, limit int) []v1.ProviderEvent {
-	return recast[v1.ProviderEvent](s.set.History(name, limit))
+	return recast[v1.ProviderEvent](s.secrets, s.set.History(name, limit))
 }
 
 func (shownProviders) Presets() []v1.ProviderPreset {
-	return recast[v1.ProviderPreset](provider.Presets())
+	return recast[v1.ProviderPreset](nil, provider.Presets())
 }
 
-// recast turns items into those of another type with the same names in JSON.
-func recast[To, From any](items []From) []To {
+// recast turns items into those of another type with the same names in JSON, without secrets.
+func recast[To, From any](secrets *secret.Set, items []From) []To {
 	out := make([]To, len(items))
 	raw, err := json.Marshal(items)
 	if err == nil {
-		err = json.Unmarshal(raw, &out)
+		text, _ := secrets.Withhold(string(raw))
+		err = json.Unmarshal([]byte(text), &out)
 	}
 	if err != nil { // both types are fixed, and a test compares them
 		panic("recast: " + err.Error())

@@ -61,7 +61,7 @@ func (c providersCommand) ofEnvironment(ctx context.Context, a *app) error {
 		return enc.Encode(status)
 	}
 	fmt.Fprintln(a.err, "no server is running; these are the providers that this environment configures")
-	return showProviders(a, recast[client.Provider](status))
+	return showProviders(a, recast[client.Provider](nil, status))
 }
 
 func showProviders(a *app, list []client.Provider) error {

@@ -17,6 +17,7 @@ import (
 
 	"hecate/api/request"
 	"hecate/cmd/hecate/internal/otlp"
+	"hecate/domain/secret"
 	"hecate/domain/trace"
 	"hecate/eventstore"
 	"hecate/projections/telemetry"
@@ -33,6 +34,7 @@ const ownerLook = time.Second
 // is nothing in it.
 type observed struct {
 	settings  otlp.Settings
+	secrets   *secret.Set // withheld from what requests say
 	providers *otlp.Providers
 	tracer    *telemetry.Tracer
 	meter     *telemetry.Meter
@@ -42,9 +44,10 @@ type observed struct {
 }
 
 // observe sets up what the settings ask for, and returns the log that the node is to use.
-func observe(ctx context.Context, s otlp.Settings, log *slog.Logger) (*observed, *slog.Logger, error) {
-	o := &observed{settings: s}
+func observe(ctx context.Context, s otlp.Settings, secrets *secret.Set, log *slog.Logger) (*observed, *slog.Logger, error) {
+	o := &observed{settings: s, secrets: secrets}
 	handler := log.Handler()
+	log = slog.New(withholding{handler, secrets})
 	if s.Any() {
 		s.Instance = cmp.Or(s.Instance, uuid.NewString())
 		s.Version = cmp.Or(s.Version, strings.TrimPrefix(version(), "hecate "))
@@ -53,7 +56,7 @@ func observe(ctx context.Context, s otlp.Settings, log *slog.Logger) (*observed,
 		}
 		handler = o.providers.Handler(handler, func(ctx context.Context) trace.Parent { return request.From(ctx).Place() })
 	}
-	own := slog.New(request.LogHandler{Handler: handler}).With("service.name", s.Service)
+	own := slog.New(request.LogHandler{Handler: withholding{handler, secrets}}).With("service.name", s.Service)
 	if s.Bodies {
 		own.Warn("HECATE_TRACE_BODIES has no effect: texts are never put on spans")
 	}
@@ -179,6 +182,7 @@ func (o *observed) served() func(request.Served) {
 	}
 	return func(s request.Served) {
 		if !s.Unsampled {
+			s.ID, _ = o.secrets.Withhold(s.ID) // the client's own
 			o.tracer.Export(httpSpan(s))
 		}
 	}

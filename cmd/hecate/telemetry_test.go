@@ -438,7 +438,7 @@ func TestADeadCollector(t *testing.T) {
 
 // Without telemetry nothing of it is there.
 func TestNoTelemetry(t *testing.T) {
-	o, log, err := observe(t.Context(), config{}.Telemetry, slog.New(slog.DiscardHandler))
+	o, log, err := observe(t.Context(), config{}.Telemetry, nil, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
