@@ -89,6 +89,38 @@ func (l *Log) Commands(ctx context.Context, ids []string) (map[string]Span, erro
 	return found, err
 }
 
+// Contents returns which of the large contents are stored.
+func (l *Log) Contents(ctx context.Context, digests []string) (there []string, err error) {
+	arg, err := json.Marshal(digests)
+	if err != nil {
+		return nil, err
+	}
+	err = l.each(ctx, func(rows *sql.Rows) error {
+		var digest string
+		err := rows.Scan(&digest)
+		there = append(there, digest)
+		return err
+	}, `SELECT digest FROM hecate_blobs WHERE digest IN {list} ORDER BY digest`, string(arg))
+	return there, err
+}
+
+// ErasedContents returns the digests of the large contents that were erased, each with the
+// position of the record that is said to name it.
+func (l *Log) ErasedContents(ctx context.Context) (map[string]int64, error) {
+	out := map[string]int64{}
+	if !l.hasErased {
+		return out, nil
+	}
+	err := l.each(ctx, func(rows *sql.Rows) error {
+		var digest string
+		var by int64
+		err := rows.Scan(&digest, &by)
+		out[digest] = by
+		return err
+	}, `SELECT digest, erased_by FROM hecate_erased`)
+	return out, err
+}
+
 // Blob returns a large content as it is stored; eventstore.ErrNotFound if it is gone.
 func (l *Log) Blob(ctx context.Context, digest string) (event.Blob, error) {
 	var salt, content []byte

@@ -18,16 +18,17 @@ import (
 
 // Log is a log that is open for reading.
 type Log struct {
-	db       *sql.DB
-	scanner  // for what there is much of
-	prefix   string
-	dollars  bool   // parameters are $1, $2 … instead of ?
-	id       string // of an event, as bytes
-	list     string // of the texts in a JSON array, as a query
-	numbers  string // the same of whole numbers, by their order
-	indexed  bool   // streams have a table of their own that says where their versions stand
-	hasTree  bool
-	describe string
+	db        *sql.DB
+	scanner   // for what there is much of
+	prefix    string
+	dollars   bool   // parameters are $1, $2 … instead of ?
+	id        string // of an event, as bytes
+	list      string // of the texts in a JSON array, as a query
+	numbers   string // the same of whole numbers, by their order
+	indexed   bool   // streams have a table of their own that says where their versions stand
+	hasTree   bool
+	hasErased bool
+	describe  string
 }
 
 // scanner hands the rows of a query to do. Cells are only good until do returns.
@@ -79,7 +80,10 @@ func (l *Log) begin(ctx context.Context, hasTable string) error {
 	if !isLog {
 		return errors.New("there is no log in it; is the table prefix another one?")
 	}
-	l.hasTree, err = has("hecate_checkpoints")
+	if l.hasTree, err = has("hecate_checkpoints"); err != nil {
+		return err
+	}
+	l.hasErased, err = has("hecate_erased")
 	return err
 }
 

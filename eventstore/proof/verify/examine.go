@@ -21,6 +21,7 @@ type examined struct {
 	version  int64
 	command  string
 	leaf     tlog.Hash // from what the record says, whatever hash it carries
+	erased   bool      // its data, and the log says so
 	kind     Kind      // what is wrong with it, "" for nothing
 	text     string
 }
@@ -61,7 +62,7 @@ func (v *verifier) examine(ctx context.Context, after, upTo int64) (p part) {
 			}
 		}
 		p.rows = append(p.rows, look(r))
-		return nil
+		return v.erasure(ctx, &p.rows[len(p.rows)-1], r)
 	})
 	if p.err == nil {
 		p.err = v.commands(ctx, p.rows)
@@ -126,7 +127,13 @@ func (v *verifier) contents(ctx context.Context, p *part) error {
 		blob, err := v.log.Blob(ctx, ref.Digest)
 		switch {
 		case errors.Is(err, eventstore.ErrNotFound):
-			e.fault(Content, fmt.Sprintf("its content %s is missing", ref.Digest))
+			erased, err := v.contentErased(ctx, ref.Digest)
+			if err != nil {
+				return err
+			}
+			if !erased {
+				e.fault(Content, fmt.Sprintf("its content %s is missing", ref.Digest))
+			}
 		case errors.Is(err, eventstore.ErrTampered):
 			e.fault(Content, fmt.Sprintf("its content %s is not what it was", ref.Digest))
 		case err != nil:

@@ -46,6 +46,7 @@ type scene struct {
 	kept   []byte
 	blob   string // digest
 	keys   []proof.Key
+	before []eventstore.Record // as they were before some were erased
 }
 
 // What the scene is made of, by position:
@@ -58,7 +59,10 @@ const (
 	sceneLast   = 22
 )
 
-func play(t *testing.T, s eventstore.Store) (sc scene) {
+func play(t *testing.T, s eventstore.Store) scene { t.Helper(); return playWith(t, s) }
+
+// playWith is play with more behind it, which is sealed too.
+func playWith(t *testing.T, s eventstore.Store, more ...func(*testing.T, eventstore.Store, *scene)) (sc scene) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), patience)
 	defer stop()
@@ -107,6 +111,10 @@ func play(t *testing.T, s eventstore.Store) (sc scene) {
 	add("run-1", "", storetest.NewEvents(8)...)
 	sc.kept = seal()
 	add("run-2", "", storetest.NewEvents(2)...)
+	for _, do := range more {
+		do(t, s, &sc)
+		sc.kept = seal()
+	}
 	return sc
 }
 
@@ -186,7 +194,7 @@ func dropTriggers(t *testing.T, path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range []string{"log", "payload", "blobs", "commands", "tree", "checkpoints", "log_keys"} {
+	for _, table := range []string{"log", "payload", "blobs", "commands", "tree", "checkpoints", "log_keys", "erased"} {
 		for _, what := range []string{"update", "delete"} {
 			if _, err := db.Exec("DROP TRIGGER hecate_" + table + "_no_" + what); err != nil {
 				t.Fatal(err)
@@ -216,7 +224,7 @@ func onPostgres(t *testing.T, play func(*testing.T, eventstore.Store) scene) bac
 	t.Cleanup(func() { _ = db.Close() })
 	// One copy for all: tables without triggers, which are filled anew each time.
 	var create, fill strings.Builder
-	for _, table := range []string{"log", "payload", "blobs", "commands", "open_work", "log_state", "tree", "checkpoints", "log_keys"} {
+	for _, table := range []string{"log", "payload", "blobs", "commands", "open_work", "log_state", "tree", "checkpoints", "log_keys", "erased"} {
 		fmt.Fprintf(&create, "CREATE UNLOGGED TABLE copy_%s (LIKE hecate_%[1]s INCLUDING ALL); ", table)
 		fmt.Fprintf(&fill, "DELETE FROM copy_%s; INSERT INTO copy_%[1]s SELECT * FROM hecate_%[1]s; ", table)
 	}

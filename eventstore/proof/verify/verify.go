@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"golang.org/x/mod/sumdb/tlog"
 	"golang.org/x/sync/errgroup"
@@ -29,6 +30,7 @@ const (
 	Tree      Kind = "tree"      // the stored tree is not what the records add up to; the records are
 	Signature Kind = "signature" // a checkpoint is not signed, or not by the key
 	Rewound   Kind = "rewound"   // the log is an earlier state of itself
+	Erasure   Kind = "erasure"   // what was erased, and what is said to be, are not the same
 )
 
 // Finding is one thing that is wrong with a log.
@@ -53,7 +55,9 @@ type Report struct {
 	Records     int64     `json:"records"`  // in the log
 	Verified    int64     `json:"verified"` // of them, from the first one on, in order
 	Streams     int       `json:"streams"`
-	Blobs       int64     `json:"contents"`          // large ones, that stand beside the records
+	Blobs       int64     `json:"contents"` // large ones, that stand beside the records
+	Erased      int64     `json:"erased"`   // records whose data was erased, and that say so
+	Erasures    []Erased  `json:"erasures,omitempty"`
 	Sealed      int64     `json:"sealed"`            // records under the newest checkpoint of the log itself
 	Checkpoints int       `json:"checkpoints"`       // of the log itself, whose signatures were checked
 	Key         string    `json:"key,omitempty"`     // that the newest of them were checked with
@@ -74,6 +78,8 @@ type verifier struct {
 	bounds stored.Bounds
 	report Report
 	kept   []proof.Head // sound, by size
+	naming sync.Mutex   // guards named while records are examined
+	named  *Named
 
 	walked, indexed stored.Places // of the records that the table of streams has; by the log, and by that table
 }
@@ -113,6 +119,9 @@ func (v *verifier) run(ctx context.Context) error {
 	}
 	v.openKept(keys)
 	v.ends()
+	if err := v.erasures(ctx); err != nil {
+		return err
+	}
 	var faults []stored.Fault
 	var signatures []Finding
 	v.bounds.Indexed = min(v.bounds.Indexed, v.bounds.Last)
@@ -129,6 +138,7 @@ func (v *verifier) run(ctx context.Context) error {
 		v.add(Finding{Link, f.Position, f.Position, f.Text})
 	}
 	v.report.Findings = append(v.report.Findings, signatures...)
+	v.report.Erasures = v.named.Erasures
 	return v.streams(ctx)
 }
 

@@ -125,6 +125,9 @@ func (w *walker) record(ctx context.Context, e *examined) error {
 		return nil
 	}
 	w.versions[e.stream] = e.version
+	if e.erased {
+		w.report.Erased++
+	}
 	if e.position <= w.bounds.Indexed {
 		w.walked.Add(e.stream, e.version, e.position)
 	}
