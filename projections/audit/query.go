@@ -62,10 +62,15 @@ func NewViews(r *runner.Runner) *Views { return &Views{runner: r} }
 // Page returns up to limit records that f wants. A filter that makes no sense is an
 // invalid fault, which names the member as the API does.
 func (v *Views) Page(ctx context.Context, f Filter, order Order, limit int) (Page, error) {
-	var out Page
+	out, _, err := v.page(ctx, f, order, limit)
+	return out, err
+}
+
+// page also says what the page has cost.
+func (v *Views) page(ctx context.Context, f Filter, order Order, limit int) (out Page, spent budget, err error) {
 	wanted, err := f.names()
 	if err != nil {
-		return out, err
+		return out, spent, err
 	}
 	err = v.runner.View(ctx, Name, func(tx *readdb.Tx) (err error) {
 		out = Page{}
@@ -78,12 +83,13 @@ func (v *Views) Page(ctx context.Context, f Filter, order Order, limit int) (Pag
 			s.lists = append(s.lists, codes)
 		}
 		out, err = s.run(ctx)
+		spent = s.spent
 		return err
 	})
 	if err != nil && !isFault(err) {
 		err = fmt.Errorf("search the log: %w", err)
 	}
-	return out, err
+	return out, spent, err
 }
 
 // Effects returns up to limit records that the one at a position led to, in order,

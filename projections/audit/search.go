@@ -12,8 +12,8 @@ import (
 )
 
 const (
-	lookMax = 1024 // records that are looked at together
-	rarerBy = 128  // a list that is so much denser than another is of no help to walk along
+	lookMax = 512 // records that are looked at together
+	rarerBy = 128 // a list that is so much denser than another is of no help to walk along
 )
 
 // search finds the records that stand in all lists. It walks along those of similar length
@@ -46,7 +46,7 @@ func (s *search) run(ctx context.Context) (Page, error) {
 		return Page{}, err
 	}
 	s.spent = budget{}
-	for look := s.limit; ; look = min(2*look, lookMax) {
+	for look := s.limit; ; look = max(s.limit, min(2*look, lookMax, s.spent.left())) {
 		places, more, err := s.candidates(ctx, look)
 		if err != nil {
 			return Page{}, err

@@ -24,7 +24,9 @@ const (
 )
 
 // over reports whether a page has cost enough.
-func (b *budget) over() bool { return b.rows+questionPrice*b.questions > pageBudget }
+func (b *budget) over() bool { return b.left() < 0 }
+
+func (b *budget) left() int { return pageBudget - b.rows - questionPrice*b.questions }
 
 // direction turns positions into numbers that rise the way that a search goes, and back.
 type direction bool

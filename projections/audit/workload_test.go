@@ -151,3 +151,23 @@ func workData(tool string, call, step int64) []byte {
 	}
 	return fmt.Appendf(nil, `{"model_call_index":%d,"text":"%s"}`, call, padding)
 }
+
+// apart is a log in which every other record has one name, and the others another.
+type apart struct{ workload }
+
+func (a *apart) ReadAll(_ context.Context, after int64, limit int) ([]eventstore.Record, error) {
+	n := min(a.last-after, int64(limit))
+	if n <= 0 {
+		return nil, nil
+	}
+	out := make([]eventstore.Record, n)
+	for i := range out {
+		r := eventstore.Record{Position: after + 1 + int64(i), Stream: "note", Type: "there", Actor: eventstore.Actor{Kind: "system"}}
+		if r.Position%2 == 0 {
+			r.Type, r.Data = "other", []byte(`{"tool_name":"here"}`)
+		}
+		binary.BigEndian.PutUint64(r.ID[8:], uint64(r.Position))
+		out[i] = r
+	}
+	return out, nil
+}
