@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"hecate/api/apitest"
+	"hecate/eventstore/postgres/pgtest"
 )
 
 func TestMain(m *testing.M) {
@@ -13,5 +14,5 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	os.Exit(pgtest.Main(m))
 }
