@@ -123,6 +123,9 @@ type Store interface {
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]Record, error)
 	// ReadAll returns up to limit records after the given position, in order, dense.
 	ReadAll(ctx context.Context, after int64, limit int) ([]Record, error)
+	// ReadAt returns the records at positions, which ascend, in their order. Positions that
+	// the log does not hold are passed over.
+	ReadAt(ctx context.Context, positions []int64) ([]Record, error)
 	// Command returns where the batch of a command id stands, as its append did;
 	// ErrNotFound if no such batch was appended.
 	Command(ctx context.Context, id string) (Appended, error)

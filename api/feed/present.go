@@ -13,6 +13,7 @@ import (
 type Log interface {
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventstore.Record, error)
 	ReadAll(ctx context.Context, after int64, limit int) ([]eventstore.Record, error)
+	ReadAt(ctx context.Context, positions []int64) ([]eventstore.Record, error)
 	Head(ctx context.Context) (int64, error)
 	Wait(ctx context.Context, after int64) error
 	Blob(ctx context.Context, digest string) ([]byte, error)

@@ -26,6 +26,7 @@ func TestPlans(t *testing.T) {
 	}{
 		{s.reader, s.sql.readAll, []any{900_000, 512}},
 		{s.writer, s.sql.readAll, []any{900_000, 512}},
+		{s.reader, s.sql.readAt, []any{[]int64{7, 900_000}}},
 		{s.reader, s.sql.readStream, []any{"run-1", 90_000, 512}},
 		{s.reader, s.sql.blob, []any{"d"}},
 		{s.reader, s.sql.work, []any{900_000, 512}},

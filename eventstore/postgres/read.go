@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -31,6 +33,20 @@ func (s *Store) ReadAll(ctx context.Context, after int64, limit int) ([]eventsto
 		return records, ctx.Err()
 	}
 	return s.ReadStored(ctx, after, limit)
+}
+
+// ReadAt returns the records at ascending positions. Recent ones come from memory and are
+// shared: nobody may change them.
+func (s *Store) ReadAt(ctx context.Context, positions []int64) ([]eventstore.Record, error) {
+	if records, ok := s.tail.Pick(positions); ok {
+		return records, ctx.Err()
+	}
+	records, err := s.readRecords(ctx, s.sql.readAt, positions)
+	if err != nil {
+		return nil, fmt.Errorf("read %d records: %w", len(positions), s.closedOr(err))
+	}
+	slices.SortFunc(records, func(a, b eventstore.Record) int { return cmp.Compare(a.Position, b.Position) })
+	return records, nil
 }
 
 // ReadStored does what ReadAll does, always from the database.

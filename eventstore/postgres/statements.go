@@ -16,7 +16,7 @@ type statements struct {
 	newLog, state, head             string
 	readAll, readStream, blob, work string
 	append, addBlob, erase, erased  string
-	findEvent, findAnswer           string
+	readAt, findEvent, findAnswer   string
 	beginSession, endSession        string
 	awaitSession                    string
 	notify, listen                  string
@@ -36,6 +36,7 @@ func newStatements(prefix string) statements {
 		head:   p(`SELECT greatest(floor, (SELECT max(position) FROM hecate_log)) FROM hecate_log_state`),
 
 		readAll:    p(selectRecords + `WHERE l.position > $1 ORDER BY l.position LIMIT $2`),
+		readAt:     p(selectRecords + `WHERE l.position = ANY($1)`),
 		readStream: p(selectRecords + `WHERE l.stream = $1 AND l.version > $2 ORDER BY l.version LIMIT $3`),
 		blob:       p(`SELECT salt, content, codec FROM hecate_blobs WHERE digest = $1`),
 		work:       p(`SELECT stream, since FROM hecate_open_work WHERE since > $1 ORDER BY since LIMIT $2`),

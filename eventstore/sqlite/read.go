@@ -106,17 +106,32 @@ func (s *Store) readStream(ctx context.Context, stream string, after int64, limi
 	if len(positions) == 0 {
 		return records, s.alive(ctx)
 	}
-	recent, ok := s.tail.Pick(positions)
-	if !ok {
-		list, err := json.Marshal(positions)
-		if err != nil {
-			return nil, err
-		}
-		if recent, err = queryRecords(ctx, s.reads.some, limit, string(list)); err != nil {
-			return nil, err
-		}
+	recent, err := s.readAt(ctx, positions)
+	if err != nil {
+		return nil, err
 	}
 	return append(records, recent...), s.alive(ctx)
+}
+
+// ReadAt returns the records at ascending positions. Recent ones come from memory and are
+// shared: nobody may change them.
+func (s *Store) ReadAt(ctx context.Context, positions []int64) ([]eventstore.Record, error) {
+	records, err := s.readAt(ctx, positions)
+	if err != nil {
+		return nil, fmt.Errorf("read %d records: %w", len(positions), s.closedOr(err))
+	}
+	return records, s.alive(ctx)
+}
+
+func (s *Store) readAt(ctx context.Context, positions []int64) ([]eventstore.Record, error) {
+	if records, ok := s.tail.Pick(positions); ok || len(positions) == 0 {
+		return records, nil
+	}
+	list, err := json.Marshal(positions)
+	if err != nil {
+		return nil, err
+	}
+	return queryRecords(ctx, s.reads.some, len(positions), string(list))
 }
 
 // alive returns why a read that was answered from memory should not have been.
