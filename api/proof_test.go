@@ -133,7 +133,8 @@ func TestKeys(t *testing.T) {
 			NamedBy     int64 `json:"named_by"`
 			Replaced    bool
 		}
-	}) {
+	},
+	) {
 		if err := seal.Seal(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -89,6 +89,16 @@ func (t Terms) Index(public string) int {
 	return slices.IndexFunc(t, func(k Term) bool { return k.Public == public })
 }
 
+// Known returns those of the keys that the log has had.
+func (t Terms) Known(keys []string) (known []string) {
+	for _, public := range keys {
+		if t.Index(public) >= 0 {
+			known = append(known, public)
+		}
+	}
+	return known
+}
+
 // Until is the largest tree that the key of a term signs. No key signs a tree with a record
 // that names a later one.
 func (t Terms) Until(i int) int64 {

@@ -113,6 +113,16 @@ func TestExportUnderChangedKeys(t *testing.T) {
 	if r := check(t, under(nil), sc.keys[2].Public, sc.early, sc.middle, sc.newest); !r.Sound() || !slices.Equal(r.Other, []int64{3, 7}) || !slices.Equal(r.Kept, []int64{10}) {
 		t.Errorf("checkpoints of all keys: %+v", r)
 	}
+	var all []string
+	for _, k := range sc.keys {
+		all = append(all, k.Public)
+	}
+	for _, checkpoint := range [][]byte{sc.early, sc.middle, nil} {
+		raw := under(checkpoint)
+		if r, err := archive.Verify(bytes.NewReader(raw), int64(len(raw)), all, nil); err != nil || !r.Sound() {
+			t.Errorf("with all keys: %+v, %v", r, err)
+		}
+	}
 	if r := check(t, under(sc.early), sc.keys[2].Public); r.Sound() {
 		t.Error("an early export knows of a key that came later")
 	}

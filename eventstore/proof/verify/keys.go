@@ -171,9 +171,21 @@ func (v *verifier) ownKeys(k keyring) {
 		}
 		last = max(last, i)
 	}
+	if len(k.terms) > 0 {
+		v.givenKeys(k.terms)
+	}
+}
+
+// givenKeys holds the keys from elsewhere against those of the log. One that is missing where
+// another one is there was the log's once.
+func (v *verifier) givenKeys(terms proof.Terms) {
+	known := terms.Known(v.o.Keys)
 	for _, given := range v.o.Keys {
-		if k.terms.Index(given) < 0 && len(k.terms) > 0 {
-			v.add(Finding{Signature, 0, 0, fmt.Sprintf("the log names another key than the given one: %.200s", k.terms[len(k.terms)-1].Public)})
+		switch {
+		case len(known) == 0:
+			v.add(Finding{Signature, 0, 0, fmt.Sprintf("the log names another key than the given one: %.200s", terms[len(terms)-1].Public)})
+		case terms.Index(given) < 0:
+			v.add(Finding{Rewound, 0, 0, fmt.Sprintf("the log knows nothing of a key that was given, %.200s: it is an earlier state of itself, or that key is another log's", given)})
 		}
 	}
 }
@@ -182,10 +194,8 @@ func (v *verifier) ownKeys(k keyring) {
 // speak for is a finding; without given keys the log is held against itself, and there is none.
 func NoticesOf(terms proof.Terms, given []string, add func(Finding)) (notices []Notice) {
 	var unvouched *proof.Term
-	for _, public := range given {
-		if terms.Index(public) >= 0 {
-			unvouched = terms.Unvouched(given)
-		}
+	if len(terms.Known(given)) > 0 {
+		unvouched = terms.Unvouched(given)
 	}
 	for i := range terms {
 		t := &terms[i]

@@ -198,6 +198,11 @@ func (b backend) forgedKeys(t *testing.T, name string) {
 			}
 		})
 	}
+	before := "DELETE FROM hecate_log WHERE position > 5; DELETE FROM hecate_payload WHERE position > 5; DELETE FROM hecate_checkpoints WHERE size > 5; " + onlyFirst +
+		"DELETE FROM hecate_tree WHERE start > 0; UPDATE hecate_log_state SET floor = 5; "
+	if r := b.verify(t, b.tamper(t, before), verify.Options{Keys: []string{first.Public, second.Public}}); r.Sound() || r.Findings[0].Kind != verify.Rewound {
+		t.Errorf("an earlier state with keys of later: %+v", r.Findings)
+	}
 	if name == "sqlite" {
 		for _, hidden := range []string{"DELETE FROM hecate_streams WHERE position = 6", "UPDATE hecate_streams SET stream = 'x' WHERE position = 6"} {
 			if r := b.verify(t, b.tamper(t, hidden), verify.Options{}); r.Sound() || r.Findings[0].First > 6 {
