@@ -6,6 +6,7 @@
 //
 //	README.txt       what this is, for people
 //	manifest.json    format, log, what was asked for, how much of it there is
+//	erasures.jsonl   the records that say what of the others was erased
 //	records.jsonl    one record a line, stream by stream; see Line
 //	contents.jsonl   digest, salt, size and media type of each large content
 //	contents/DIGEST  the contents themselves
@@ -41,6 +42,7 @@ const (
 	nameCheckpoint = "checkpoint.txt"
 	nameKey        = "key.txt"
 	nameKeys       = "keys.jsonl"
+	nameErasures   = "erasures.jsonl"
 	nameTree       = "tree.txt"
 	contentFolder  = "contents/"
 )
@@ -72,8 +74,10 @@ type Line struct {
 	CausedBy   int64            `json:"caused_by"`
 	CommandID  string           `json:"command_id"`
 	Trace      string           `json:"trace"`
-	Hash       string           `json:"hash"` // hex
-	Salt       string           `json:"salt"` // hex
+	Hash       string           `json:"hash"`                  // hex
+	Salt       string           `json:"salt,omitempty"`        // hex; none of data that was erased
+	DataDigest string           `json:"data_digest,omitempty"` // hex; of salt and data that were erased
+	ErasedBy   int64            `json:"erased_by,omitempty"`   // position of the record that says so
 	Data       json.RawMessage  `json:"data,omitempty"`
 	DataBase64 []byte           `json:"data_base64,omitempty"`
 }
@@ -91,7 +95,12 @@ func lineOf(r eventstore.Record) Line {
 	l := Line{
 		Position: r.Position, Stream: r.Stream, Version: r.Version, ID: hex.EncodeToString(r.ID[:]), Type: r.Type, Schema: r.Schema,
 		At: r.At.UnixMicro(), Actor: r.Actor, CausedBy: r.CausedBy, CommandID: r.CommandID, Trace: r.Trace,
-		Hash: hex.EncodeToString(r.Hash[:]), Salt: hex.EncodeToString(r.Salt[:]),
+		Hash: hex.EncodeToString(r.Hash[:]), ErasedBy: r.Erased,
+	}
+	if r.Erased != 0 {
+		l.DataDigest = hex.EncodeToString(r.ErasedDigest[:])
+	} else {
+		l.Salt = hex.EncodeToString(r.Salt[:])
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, r.Data); err == nil && bytes.Equal(compact.Bytes(), r.Data) && compact.Len() > 0 {
@@ -114,10 +123,19 @@ func (l Line) record() (r eventstore.Record, err error) {
 		}
 		r.Data = l.DataBase64
 	}
-	for _, f := range []struct {
+	if l.ErasedBy < 0 || (l.ErasedBy > 0) != (l.DataDigest != "") || (l.ErasedBy > 0) == (l.Salt != "") {
+		return r, fmt.Errorf("%w: record %d was erased or was not", ErrForm, l.Position)
+	}
+	r.Erased = l.ErasedBy
+	type bytesOf struct {
 		to   []byte
 		text string
-	}{{r.ID[:], l.ID}, {r.Hash[:], l.Hash}, {r.Salt[:], l.Salt}} {
+	}
+	fields := []bytesOf{{r.ID[:], l.ID}, {r.Hash[:], l.Hash}, {r.Salt[:], l.Salt}}
+	if r.Erased > 0 {
+		fields[2] = bytesOf{r.ErasedDigest[:], l.DataDigest}
+	}
+	for _, f := range fields {
 		raw, err := hex.DecodeString(f.text)
 		if err != nil || len(raw) != len(f.to) {
 			return r, fmt.Errorf("%w: record %d holds %.80q where %d bytes are expected", ErrForm, l.Position, f.text, len(f.to))

@@ -42,6 +42,8 @@ type scene struct {
 	early  []byte // checkpoint after the first half
 	newest []byte
 	blob   string
+	path   string
+	key    proof.Key
 }
 
 func play(t testing.TB) (sc scene) {
@@ -58,7 +60,7 @@ func play(t testing.TB) (sc scene) {
 	must(t, err)
 	sealer, err := proof.NewSealer(ctx, s, key, 0, slog.New(slog.DiscardHandler))
 	must(t, err)
-	sc.public = key.Public
+	sc.public, sc.path, sc.key = key.Public, path, key
 	seal := func() []byte {
 		must(t, sealer.Seal(ctx))
 		last, _, err := s.LastSeal(ctx)

@@ -69,7 +69,7 @@ func open(r io.ReaderAt, size int64) (*file, error) {
 
 func known(name string) bool {
 	switch name {
-	case nameReadme, nameManifest, nameRecords, nameContents, nameCheckpoint, nameKey, nameKeys, nameTree:
+	case nameReadme, nameManifest, nameRecords, nameContents, nameCheckpoint, nameKey, nameKeys, nameErasures, nameTree:
 		return true
 	}
 	digest, ok := strings.CutPrefix(name, contentFolder)

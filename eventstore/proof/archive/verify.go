@@ -19,6 +19,8 @@ type Report struct {
 	Records  int64            `json:"records"`
 	Unsealed int64            `json:"unsealed"` // records behind the checkpoint: nothing but their hash speaks for them
 	Contents int64            `json:"contents"`
+	Erased   int64            `json:"erased"` // records whose data was erased, and that say so
+	Erasures []verify.Erased  `json:"erasures,omitempty"`
 	Versions map[string]int64 `json:"versions"` // how far each stream goes in it
 	Key      string           `json:"key"`      // that the checkpoint is signed under
 	Kept     []int64          `json:"kept"`     // sizes of the checkpoints from elsewhere that are the export's own
@@ -46,6 +48,7 @@ type checker struct {
 	leaves []leaf
 	seen   map[int64]bool
 	refs   map[string]eventRef
+	named  *verify.Named
 
 	unsigned bool // the checkpoint
 }
@@ -68,6 +71,9 @@ func Verify(r io.ReaderAt, size int64, keys []string, kept [][]byte) (Report, er
 	c := &checker{file: f, seen: map[int64]bool{}, refs: map[string]eventRef{}}
 	c.report = Report{Manifest: f.manifest, Key: f.key, Versions: map[string]int64{}}
 	if err := c.checkpoint(keys, kept); err != nil {
+		return c.report, err
+	}
+	if err := c.erasures(); err != nil {
 		return c.report, err
 	}
 	if err := f.records(c.record); err != nil {
@@ -144,6 +150,11 @@ func (c *checker) record(r eventstore.Record) error {
 		c.add(verify.Missing, r.Position, "version %d of %.200s is followed by version %d", last, r.Stream, r.Version)
 	}
 	c.report.Versions[r.Stream] = r.Version
+	if text := c.named.Check(&r); text != "" {
+		c.add(verify.Erasure, r.Position, "%s: %s", name, text)
+	} else if r.Erased != 0 {
+		c.report.Erased++
+	}
 	for _, ref := range verify.Refs(r) {
 		if _, known := c.refs[ref.Digest]; !known {
 			c.refs[ref.Digest] = eventRef{ref.Size, ref.MediaType, r.Position}
@@ -232,7 +243,7 @@ func (c *checker) contents() error {
 		c.report.Contents++
 	}
 	for digest, ref := range c.refs {
-		if _, ok := described[digest]; !ok {
+		if _, ok := described[digest]; !ok && c.named.Content(digest) == 0 {
 			c.add(verify.Content, ref.position, "record %d: its content %.100s is missing", ref.position, digest)
 		}
 	}

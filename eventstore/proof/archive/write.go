@@ -41,12 +41,13 @@ type writer struct {
 	needed   map[int64]bool // hashes of the tree
 	contents []content
 	refs     map[string]bool
+	erasedBy map[int64]bool // records that say what was erased
 }
 
 // Write writes an export, and returns what it says of itself. Records that are not sealed
 // yet are in it without a proof.
 func Write(ctx context.Context, to io.Writer, log *stored.Log, s Selection) (Manifest, error) {
-	w := &writer{zip: zip.NewWriter(to), log: log, needed: map[int64]bool{}, refs: map[string]bool{}}
+	w := &writer{zip: zip.NewWriter(to), log: log, needed: map[int64]bool{}, refs: map[string]bool{}, erasedBy: map[int64]bool{}}
 	w.manifest = Manifest{Format: Format, Asked: s.Asked, From: s.From, To: s.To, MadeBy: s.MadeBy}
 	if err := w.write(ctx, s); err != nil {
 		return w.manifest, fmt.Errorf("export %s: %w", s.Asked, err)
@@ -65,6 +66,9 @@ func (w *writer) write(ctx context.Context, s Selection) (err error) {
 		return err
 	}
 	if err := w.records(s.Records); err != nil {
+		return err
+	}
+	if err := w.erasures(ctx); err != nil {
 		return err
 	}
 	if err := w.tree(ctx); err != nil {
@@ -139,6 +143,9 @@ func (w *writer) records(rows iter.Seq2[stored.Row, error]) error {
 			return err
 		}
 		w.manifest.Records++
+		if row.Erased != 0 {
+			w.erasedBy[row.Erased] = true
+		}
 		for _, ref := range verify.Refs(row.Record) {
 			w.refs[ref.Digest] = true
 		}
@@ -230,6 +237,7 @@ checks it on any machine, without the server. KEY is a public key of the log, an
 it from where it was kept, not from this file, if whoever made the file could have made it up.
 
 records.jsonl    one record a line, stream by stream, as it was hashed
+erasures.jsonl   the records that say what of it was erased, if anything was
 contents/        large texts, by the digest that records name
 contents.jsonl   what their digests are made of: SHA-256 over salt and content
 checkpoint.txt   how many records the log had, and the root of the tree over them, signed
