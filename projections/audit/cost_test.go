@@ -10,7 +10,7 @@ import (
 // What a page costs is bounded, whatever is asked for, and far from the bound where what is
 // asked for is common or rare.
 func TestCost(t *testing.T) {
-	const last, limit, little = 40_000, 100, 150
+	const last, limit, little = 20_000, 100, 200
 	_, v := project(t, &workload{last: last}, memory(t))
 	for what, f := range questions(last) {
 		for _, order := range []audit.Order{audit.OldestFirst, audit.NewestFirst} {

@@ -28,6 +28,7 @@ type code struct{ code, owner int64 }
 type fold struct {
 	codes  *recent[name, code]
 	whole  bool            // codes has all that there are: a build from nothing asks the database for none
+	met    sieve           // those that such a build has met when it cannot keep them all
 	owners map[int64]int64 // tasks of runs, by their codes
 
 	workspaces map[string]string // by run; "" where it has none
@@ -243,7 +244,7 @@ func (f *fold) code(ctx context.Context, tx *readdb.Tx, n name, owner int64) (co
 	}
 	var c code
 	key, found := []byte(n.value), false
-	if !f.whole {
+	if !f.whole && f.met.may(n) {
 		var err error
 		if found, err = tx.One(ctx, `SELECT code, owner FROM hecate_view_audit_names_@ WHERE kind = $1 AND value = $2`, []any{n.kind, key}, &c.code, &c.owner); err != nil {
 			return code{}, err
@@ -253,6 +254,7 @@ func (f *fold) code(ctx context.Context, tx *readdb.Tx, n name, owner int64) (co
 		f.last++
 		c = code{f.last, owner}
 		f.names.Add(n.kind, key, c.code, c.owner)
+		f.met.add(n, f.last, f.whole, f.codes)
 	}
 	f.codes.put(n, c)
 	if n.kind == kindRun {

@@ -11,7 +11,7 @@ import (
 )
 
 // keysMax is how many rows one question names by their keys.
-const keysMax = 64
+const keysMax = 256
 
 // byKeys asks for the rows of all keys. The query ends where the list of keys begins; args
 // are its parameters before that.

@@ -104,12 +104,15 @@ func (s *search) plan(ctx context.Context) (some bool, err error) {
 	}
 	parts := make([]part, len(s.lists))
 	for i, codes := range s.lists {
-		w := newChoiceWalk(s, codes)
-		place, some, err := w.seek(ctx, s.at)
+		parts[i].walk = newChoiceWalk(s, codes)
+		place, some, err := parts[i].walk.seek(ctx, s.at)
 		if err != nil || !some || place >= s.end {
 			return false, err
 		}
-		parts[i] = part{w, w.density(s.at, s.end)}
+		s.at = place // nothing before it is in all lists
+	}
+	for i := range parts {
+		parts[i].density = parts[i].walk.density(s.at, s.end)
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.density, b.density) })
 	for _, p := range parts {

@@ -10,8 +10,9 @@ import (
 
 // Rows that a walk reads at once: few at first, more as long as it goes on where it was.
 const (
-	aheadMin = 2
-	aheadMax = 32
+	aheadMin  = 2
+	aheadMax  = 64
+	aheadGrow = 4
 )
 
 // budget counts what a page costs. Rows and questions have a price that is about the
@@ -85,7 +86,7 @@ func (w *walk) read(ctx context.Context, at int64) error {
 	if w.ahead == 0 || at-w.to > w.to-w.from { // a leap: who knows how far the next one goes
 		w.ahead = aheadMin
 	} else {
-		w.ahead = min(2*w.ahead, aheadMax)
+		w.ahead = min(aheadGrow*w.ahead, aheadMax)
 	}
 	rows := 0
 	w.places = w.places[:0]
