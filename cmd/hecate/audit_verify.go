@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"runtime/debug"
 	"time"
 
 	"hecate/cmd/hecate/internal/show"
@@ -13,9 +12,6 @@ import (
 
 // progressEvery is how long verification is silent at a time.
 const progressEvery = 5 * time.Second
-
-// gcPercent is how much the memory may grow, in percent, before it is cleared up.
-const gcPercent = 400
 
 // auditVerify is "hecate audit verify".
 type auditVerify struct {
@@ -65,15 +61,13 @@ func (c auditVerify) Run(a *app) error {
 		return err
 	}
 	defer log.Close()
-	// What is read is garbage soon, and there is little else: collecting it less often pays.
-	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	last := time.Now()
 	report, err := verify.Log(ctx, log, verify.Options{
 		Keys: keys, Checkpoints: kept, Parallel: runtime.GOMAXPROCS(0),
 		Progress: func(done, total int64) {
 			if time.Since(last) > progressEvery && done < total {
 				last = time.Now()
-				fmt.Fprintf(a.err, "verified %s of %d\n", show.Count(done, "record"), total)
+				fmt.Fprintf(a.err, "verified %d %% of %s\n", done*100/total, show.Count(total, "record"))
 			}
 		},
 	})
