@@ -87,7 +87,7 @@ type verifier struct {
 // Log verifies a whole log. An error means that it could not be read; what is wrong with it
 // is in the report.
 func Log(ctx context.Context, log *stored.Log, o Options) (Report, error) {
-	v := &verifier{log: log, o: o}
+	v := &verifier{log: log, o: o, report: Report{Kept: []int64{}, Findings: []Finding{}}}
 	v.o.Parallel = max(1, o.Parallel)
 	if err := v.run(ctx); err != nil {
 		return v.report, fmt.Errorf("verify %s: %w", log, err)
