@@ -15,6 +15,7 @@ import (
 	_ "hecate/domain/erasure"
 	_ "hecate/domain/logkey"
 	_ "hecate/domain/operation"
+	_ "hecate/domain/retention"
 	_ "hecate/domain/run"
 	_ "hecate/domain/task"
 )

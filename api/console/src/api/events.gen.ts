@@ -30,6 +30,7 @@ export const eventTypes: readonly string[] = [
   'preset.updated',
   'repetition.check.completed',
   'repetition.check.started',
+  'retention.finished',
   'run.awaiting_approval',
   'run.cancelled',
   'run.claimed',

@@ -281,6 +281,8 @@ export interface CheckpointState {
   head: number;
   /** The public key that it is signed under. */
   key?: string;
+  /** All keys of the log, in the order in which they sign; more than one if the key was changed. */
+  keys?: LogKey[];
   /** The log. */
   log_id: string;
   /** Events up to this sequence are under the checkpoint; 0 if nothing is sealed. */
@@ -532,6 +534,19 @@ export interface LiveWorker {
   instance: string;
   /** Id of the server's installation, see whoami. */
   node: string;
+}
+
+export interface LogKey {
+  /** The public key. */
+  key: string;
+  /** Sequence of the event that names it; none for the first key. */
+  named_by?: number;
+  /** What was said about that. */
+  reason?: string;
+  /** It took the place of a key that was lost, which does not vouch for it. */
+  replaced?: boolean;
+  /** Size of the first checkpoint that it has signed; 0 if it has signed none yet. */
+  since: number;
 }
 
 export interface MCPServer {
@@ -1236,6 +1251,57 @@ export interface ResumeRunRequest {
   permissions?: RunPermissions;
   /** Kept with the run; followers see it. At most 4096 bytes. */
   reason?: string;
+}
+
+export interface RetentionRequest {
+  /** Only these; all of them if there is none. The others are skipped, and a name that nobody knows chooses nothing. */
+  subsystems?: string[];
+}
+
+export interface RetentionResult {
+  /** Events whose content was erased. The events themselves stay, with their digests. */
+  deleted: number;
+  /** Why it ended early. The next pass goes on. */
+  error?: string;
+  /** The pass looked at as much as one does at most. The next one goes on. */
+  incomplete?: boolean;
+  /** What is older is pruned; absent if there is no limit to the age. */
+  max_age?: string;
+  /** So many stay, the newest ones; 0 if there is no limit to the number. */
+  max_count: number;
+  /** Name of the subsystem. */
+  name: "trace_snapshots" | "usage_events" | "audit_events" | "provider_history" | "model_call_events" | "chat_approvals" | "run_contents";
+  /** It was not chosen, it has no limits, or there is nothing of its own that could be pruned. */
+  skipped?: boolean;
+}
+
+export interface RetentionRun {
+  /** Of a manual one: operator: and the id of the request. Who that was, the event retention.finished says. */
+  actor?: string;
+  /** When it was over. */
+  finished_at: string;
+  /** Of a manual one: the request. */
+  request_id?: string;
+  /** What it did, for each subsystem. */
+  results: RetentionResult[];
+  /** When it began. */
+  started_at: string;
+  /** Who wanted it: a request, or the server after an interval. */
+  trigger: "manual" | "scheduled";
+}
+
+export interface RetentionRunAnswer {
+  /** The answer itself. */
+  data: RetentionRun;
+  /** Names the kind of the answer. */
+  object: string;
+}
+
+export interface RetentionRunList {
+  /** The answer itself. */
+  data: RetentionRun[];
+  /** Names the kind of the answer. */
+  object: string;
 }
 
 export interface RetryRunFromModelCallRequest {
