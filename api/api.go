@@ -48,6 +48,7 @@ type Config struct {
 	Providers v1.Providers    // whom it asks for models' answers; nil if nobody
 	Log       *slog.Logger
 	Patience  time.Duration // how long an answer waits for the read models; 2 s if zero
+	Retention v1.Retention  // erases what is no longer kept; nil if nothing does
 	Shutdown  func()        // asks the process to end and returns at once; nil if no request may
 
 	// Sampled decides whether a trace that begins with a request, or that its caller has
@@ -100,7 +101,7 @@ func New(c Config) (*Server, error) {
 		Commands: c.Executor, Views: c.Views, Models: c.Models, Feed: reader,
 		Events: &stream.Events{Hub: hub, Log: c.Log},
 		Runs:   &stream.Runs{Hub: hub, Feed: reader, Views: c.Views, Models: c.Models, Progress: c.Progress, Patience: c.Patience, Log: c.Log},
-		Usage:  c.Usage, Presets: c.Presets, Audit: c.Audit, Providers: c.Providers, Permissions: c.Permissions, Host: c.Host, Proof: c.Proof, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
+		Usage:  c.Usage, Presets: c.Presets, Audit: c.Audit, Providers: c.Providers, Permissions: c.Permissions, Retention: c.Retention, Host: c.Host, Proof: c.Proof, Shutdown: c.Shutdown, Clock: c.Executor.Clock, Patience: c.Patience, Log: c.Log,
 	})
 	v1.Describe(h.OpenAPI())
 	docs.Mount(mux, h.OpenAPI())

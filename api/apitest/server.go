@@ -52,6 +52,7 @@ type Options struct {
 	Patience  time.Duration // with them; a minute if zero and they move, for busy machines
 	Log       io.Writer     // the server's log; nowhere if nil
 	Shutdown  func()
+	Retention func(*commands.Executor) v1.Retention
 	Providers v1.Providers
 	Operators auth.Operators
 	Files     v1.PermissionFiles
@@ -86,11 +87,15 @@ func Start(t testing.TB, o Options) *Server {
 			return text, version > 0
 		}
 	}
+	var retention v1.Retention
+	if o.Retention != nil {
+		retention = o.Retention(x)
+	}
 	s, err := api.New(api.Config{
 		Executor: x, Store: x.Store, Views: runs.NewViews(models, x.Store, partial), Models: models, Progress: o.Progress,
 		Usage: usage.NewViews(models, "memory"), Presets: presets.NewViews(models), Audit: audit.NewViews(models), Providers: o.Providers,
 		Host:      v1.Host{ID: "runtime_0123456789abcdef01234567", Label: "test", Version: "1.2.3", Sandbox: o.Sandbox, PublicURL: o.Public, Backend: "memory", WorkerCount: 2, RunsMax: 8},
-		Operators: o.Operators, Proof: o.Proof, Permissions: o.Files, Patience: o.Patience, Shutdown: o.Shutdown,
+		Operators: o.Operators, Proof: o.Proof, Permissions: o.Files, Patience: o.Patience, Shutdown: o.Shutdown, Retention: retention,
 		Log: log, Token: o.Token, ListenAddress: o.Address, AllowedOrigins: o.Origins,
 	})
 	if err != nil {

@@ -109,13 +109,13 @@ func (e ApprovalPlaceKind) Valid() bool {
 
 // Defines values for AuditPageObject.
 const (
-	AuditEvents AuditPageObject = "audit_events"
+	AuditPageObjectAuditEvents AuditPageObject = "audit_events"
 )
 
 // Valid indicates whether the value is a known member of the AuditPageObject enum.
 func (e AuditPageObject) Valid() bool {
 	switch e {
-	case AuditEvents:
+	case AuditPageObjectAuditEvents:
 		return true
 	default:
 		return false
@@ -920,6 +920,57 @@ func (e ProviderStatusStatus) Valid() bool {
 	case ProviderStatusStatusOpen:
 		return true
 	case ProviderStatusStatusUnknown:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RetentionResultName.
+const (
+	RetentionResultNameAuditEvents     RetentionResultName = "audit_events"
+	RetentionResultNameChatApprovals   RetentionResultName = "chat_approvals"
+	RetentionResultNameModelCallEvents RetentionResultName = "model_call_events"
+	RetentionResultNameProviderHistory RetentionResultName = "provider_history"
+	RetentionResultNameRunContents     RetentionResultName = "run_contents"
+	RetentionResultNameTraceSnapshots  RetentionResultName = "trace_snapshots"
+	RetentionResultNameUsageEvents     RetentionResultName = "usage_events"
+)
+
+// Valid indicates whether the value is a known member of the RetentionResultName enum.
+func (e RetentionResultName) Valid() bool {
+	switch e {
+	case RetentionResultNameAuditEvents:
+		return true
+	case RetentionResultNameChatApprovals:
+		return true
+	case RetentionResultNameModelCallEvents:
+		return true
+	case RetentionResultNameProviderHistory:
+		return true
+	case RetentionResultNameRunContents:
+		return true
+	case RetentionResultNameTraceSnapshots:
+		return true
+	case RetentionResultNameUsageEvents:
+		return true
+	default:
+		return false
+	}
+}
+
+// Defines values for RetentionRunTrigger.
+const (
+	Manual    RetentionRunTrigger = "manual"
+	Scheduled RetentionRunTrigger = "scheduled"
+)
+
+// Valid indicates whether the value is a known member of the RetentionRunTrigger enum.
+func (e RetentionRunTrigger) Valid() bool {
+	switch e {
+	case Manual:
+		return true
+	case Scheduled:
 		return true
 	default:
 		return false
@@ -3280,6 +3331,83 @@ type ResumeRunRequest struct {
 	Reason *string `json:"reason,omitempty"`
 }
 
+// RetentionRequest defines model for RetentionRequest.
+type RetentionRequest struct {
+	// Subsystems Only these; all of them if there is none. The others are skipped, and a name that nobody knows chooses nothing.
+	Subsystems *[]string `json:"subsystems,omitempty"`
+}
+
+// RetentionResult defines model for RetentionResult.
+type RetentionResult struct {
+	// Deleted Events whose content was erased. The events themselves stay, with their digests.
+	Deleted int64 `json:"deleted"`
+
+	// Error Why it ended early. The next pass goes on.
+	Error *string `json:"error,omitempty"`
+
+	// Incomplete The pass looked at as much as one does at most. The next one goes on.
+	Incomplete *bool `json:"incomplete,omitempty"`
+
+	// MaxAge What is older is pruned; absent if there is no limit to the age.
+	//
+	// Examples: 168h0m0s
+	MaxAge *string `json:"max_age,omitempty"`
+
+	// MaxCount So many stay, the newest ones; 0 if there is no limit to the number.
+	MaxCount int64 `json:"max_count"`
+
+	// Name Name of the subsystem.
+	Name RetentionResultName `json:"name"`
+
+	// Skipped It was not chosen, it has no limits, or there is nothing of its own that could be pruned.
+	Skipped *bool `json:"skipped,omitempty"`
+}
+
+// RetentionResultName Name of the subsystem.
+type RetentionResultName string
+
+// RetentionRun defines model for RetentionRun.
+type RetentionRun struct {
+	// Actor Of a manual one: operator: and the id of the request. Who that was, the event retention.finished says.
+	Actor *string `json:"actor,omitempty"`
+
+	// FinishedAt When it was over.
+	FinishedAt time.Time `json:"finished_at"`
+
+	// RequestId Of a manual one: the request.
+	RequestId *string `json:"request_id,omitempty"`
+
+	// Results What it did, for each subsystem.
+	Results []RetentionResult `json:"results"`
+
+	// StartedAt When it began.
+	StartedAt time.Time `json:"started_at"`
+
+	// Trigger Who wanted it: a request, or the server after an interval.
+	Trigger RetentionRunTrigger `json:"trigger"`
+}
+
+// RetentionRunTrigger Who wanted it: a request, or the server after an interval.
+type RetentionRunTrigger string
+
+// RetentionRunAnswer defines model for RetentionRunAnswer.
+type RetentionRunAnswer struct {
+	// Data The answer itself.
+	Data RetentionRun `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
+// RetentionRunList defines model for RetentionRunList.
+type RetentionRunList struct {
+	// Data The answer itself.
+	Data []RetentionRun `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
 // RetryRunFromModelCallRequest defines model for RetryRunFromModelCallRequest.
 type RetryRunFromModelCallRequest struct {
 	// ModelCallIndex The model call of the run that is made again; 1 is its first.
@@ -4603,6 +4731,27 @@ type ListProjectionsParams struct {
 	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
 }
 
+// RunRetentionParams defines parameters for RunRetention.
+type RunRetentionParams struct {
+	// IdempotencyKey A name for this request, unique among the client's requests to this path. The same name again changes nothing and gets the first request's answer, whatever the body says; so a request whose answer got lost can be sent again. A request that was refused did not use up its name.
+	IdempotencyKey *string `json:"Idempotency-Key,omitempty"`
+
+	// XHecateActor Who asks, in ASCII letters, digits and . _ @ -, for the log. Nothing proves it, so it allows nothing; a token's name counts before it.
+	XHecateActor *string `json:"X-Hecate-Actor,omitempty"`
+}
+
+// ListRetentionRunsParams defines parameters for ListRetentionRuns.
+type ListRetentionRunsParams struct {
+	// Limit At most this many, 20 if absent, never more than 200; 0 for none.
+	Limit *string `form:"limit,omitempty" json:"limit,omitempty"`
+
+	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	MinPosition *int64 `form:"min_position,omitempty" json:"min_position,omitempty"`
+
+	// HecateMinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
+	HecateMinPosition *int64 `json:"Hecate-Min-Position,omitempty"`
+}
+
 // GetStatsParams defines parameters for GetStats.
 type GetStatsParams struct {
 	// MinPosition Wait, up to two seconds, until the answer reflects at least this position of the log; 503 if it does not get there.
@@ -5008,6 +5157,9 @@ type RevokePermissionJSONRequestBody = RevokePermissionRequest
 // RebuildProjectionsJSONRequestBody defines body for RebuildProjections for application/json ContentType.
 type RebuildProjectionsJSONRequestBody = RebuildProjectionsRequest
 
+// RunRetentionJSONRequestBody defines body for RunRetention for application/json ContentType.
+type RunRetentionJSONRequestBody = RetentionRequest
+
 // CreateTaskJSONRequestBody defines body for CreateTask for application/json ContentType.
 type CreateTaskJSONRequestBody = CreateTaskRequest
 
@@ -5400,6 +5552,31 @@ type ClientInterface interface {
 	//
 	// Corresponds with POST /hecate/v1/system/projections/rebuild (the `RebuildProjections` operationId).
 	RebuildProjections(ctx context.Context, body RebuildProjectionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RunRetentionWithBody Prune what is no longer kept
+	//
+	// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+	RunRetentionWithBody(ctx context.Context, params *RunRetentionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// RunRetention Prune what is no longer kept
+	//
+	// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+	RunRetention(ctx context.Context, params *RunRetentionParams, body RunRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// ListRetentionRuns List passes of retention
+	//
+	// Newest first. A pass that the server had by itself and that did nothing is not kept.
+	//
+	// Corresponds with GET /hecate/v1/system/retention/runs (the `ListRetentionRuns` operationId).
+	ListRetentionRuns(ctx context.Context, params *ListRetentionRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ShutDown End the server
 	//
@@ -6317,6 +6494,61 @@ func (c *Client) RebuildProjectionsWithBody(ctx context.Context, contentType str
 // Corresponds with POST /hecate/v1/system/projections/rebuild (the `RebuildProjections` operationId).
 func (c *Client) RebuildProjections(ctx context.Context, body RebuildProjectionsJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewRebuildProjectionsRequest(c.Server, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RunRetentionWithBody Prune what is no longer kept
+//
+// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+func (c *Client) RunRetentionWithBody(ctx context.Context, params *RunRetentionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRunRetentionRequestWithBody(c.Server, params, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// RunRetention Prune what is no longer kept
+//
+// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+func (c *Client) RunRetention(ctx context.Context, params *RunRetentionParams, body RunRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewRunRetentionRequest(c.Server, params, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// ListRetentionRuns List passes of retention
+//
+// Newest first. A pass that the server had by itself and that did nothing is not kept.
+//
+// Corresponds with GET /hecate/v1/system/retention/runs (the `ListRetentionRuns` operationId).
+func (c *Client) ListRetentionRuns(ctx context.Context, params *ListRetentionRunsParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewListRetentionRunsRequest(c.Server, params)
 	if err != nil {
 		return nil, err
 	}
@@ -9155,6 +9387,153 @@ func NewRebuildProjectionsRequestWithBody(server string, contentType string, bod
 	}
 
 	req.Header.Add("Content-Type", contentType)
+
+	return req, nil
+}
+
+// NewRunRetentionRequest calls the generic RunRetention builder with application/json body
+func NewRunRetentionRequest(server string, params *RunRetentionParams, body RunRetentionJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewRunRetentionRequestWithBody(server, params, "application/json", bodyReader)
+}
+
+// NewRunRetentionRequestWithBody constructs an http.Request for the RunRetention method, with any body, and a specified content type
+func NewRunRetentionRequestWithBody(server string, params *RunRetentionParams, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/system/retention/run")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
+
+	if params != nil {
+
+		if params.IdempotencyKey != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Idempotency-Key", *params.IdempotencyKey, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Idempotency-Key", headerParam0)
+		}
+
+		if params.XHecateActor != nil {
+			var headerParam1 string
+
+			headerParam1, err = runtime.StyleParamWithOptions("simple", false, "X-Hecate-Actor", *params.XHecateActor, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "string", Format: ""})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("X-Hecate-Actor", headerParam1)
+		}
+
+	}
+
+	return req, nil
+}
+
+// NewListRetentionRunsRequest constructs an http.Request for the ListRetentionRuns method
+func NewListRetentionRunsRequest(server string, params *ListRetentionRunsParams) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/system/retention/runs")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+		// queryValues collects non-styled parameters (passthrough, JSON)
+		// that are safe to round-trip through url.Values.Encode().
+		queryValues := queryURL.Query()
+		// rawQueryFragments collects pre-encoded query fragments from
+		// styled parameters, preserving literal commas as delimiters
+		// per the OpenAPI spec (e.g. "color=blue,black,brown").
+		var rawQueryFragments []string
+
+		if params.Limit != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "limit", *params.Limit, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.MinPosition != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", true, "min_position", *params.MinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if encoded := queryValues.Encode(); encoded != "" {
+			rawQueryFragments = append(rawQueryFragments, encoded)
+		}
+		queryURL.RawQuery = strings.Join(rawQueryFragments, "&")
+	}
+
+	req, err := http.NewRequest(http.MethodGet, queryURL.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+
+	if params != nil {
+
+		if params.HecateMinPosition != nil {
+			var headerParam0 string
+
+			headerParam0, err = runtime.StyleParamWithOptions("simple", false, "Hecate-Min-Position", *params.HecateMinPosition, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationHeader, Type: "integer", Format: "int64"})
+			if err != nil {
+				return nil, err
+			}
+
+			req.Header.Set("Hecate-Min-Position", headerParam0)
+		}
+
+	}
 
 	return req, nil
 }
@@ -12676,6 +13055,33 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with POST /hecate/v1/system/projections/rebuild (the `RebuildProjections` operationId).
 	RebuildProjectionsWithResponse(ctx context.Context, body RebuildProjectionsJSONRequestBody, reqEditors ...RequestEditorFn) (*RebuildProjectionsResponse, error)
 
+	// RunRetentionWithBodyWithResponse Prune what is no longer kept
+	//
+	// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+	RunRetentionWithBodyWithResponse(ctx context.Context, params *RunRetentionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RunRetentionResponse, error)
+
+	// RunRetentionWithResponse Prune what is no longer kept
+	//
+	// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+	RunRetentionWithResponse(ctx context.Context, params *RunRetentionParams, body RunRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*RunRetentionResponse, error)
+
+	// ListRetentionRunsWithResponse List passes of retention
+	//
+	// Newest first. A pass that the server had by itself and that did nothing is not kept.
+	//
+	// Returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with GET /hecate/v1/system/retention/runs (the `ListRetentionRuns` operationId).
+	ListRetentionRunsWithResponse(ctx context.Context, params *ListRetentionRunsParams, reqEditors ...RequestEditorFn) (*ListRetentionRunsResponse, error)
+
 	// ShutDownWithResponse End the server
 	//
 	// Answers, and then ends the process as a signal would: runs under way are not cancelled, they go on with the next start or at another worker. Only from the server's own machine.
@@ -15201,6 +15607,183 @@ func (r RebuildProjectionsResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r RebuildProjectionsResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// RunRetentionResponse200Headers the declared response headers of an HTTP 200 response for RunRetention
+type RunRetentionResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type RunRetentionResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RetentionRunAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *RunRetentionResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r RunRetentionResponse) GetJSON200() *RetentionRunAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r RunRetentionResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r RunRetentionResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r RunRetentionResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r RunRetentionResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r RunRetentionResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r RunRetentionResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r RunRetentionResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r RunRetentionResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r RunRetentionResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r RunRetentionResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// ListRetentionRunsResponse200Headers the declared response headers of an HTTP 200 response for ListRetentionRuns
+type ListRetentionRunsResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type ListRetentionRunsResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *RetentionRunList
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *ListRetentionRunsResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r ListRetentionRunsResponse) GetJSON200() *RetentionRunList {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r ListRetentionRunsResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r ListRetentionRunsResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r ListRetentionRunsResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r ListRetentionRunsResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r ListRetentionRunsResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r ListRetentionRunsResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r ListRetentionRunsResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r ListRetentionRunsResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r ListRetentionRunsResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19317,6 +19900,51 @@ func (c *ClientWithResponses) RebuildProjectionsWithResponse(ctx context.Context
 	return ParseRebuildProjectionsResponse(rsp)
 }
 
+// RunRetentionWithBodyWithResponse Prune what is no longer kept
+//
+// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+func (c *ClientWithResponses) RunRetentionWithBodyWithResponse(ctx context.Context, params *RunRetentionParams, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*RunRetentionResponse, error) {
+	rsp, err := c.RunRetentionWithBody(ctx, params, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRunRetentionResponse(rsp)
+}
+
+// RunRetentionWithResponse Prune what is no longer kept
+//
+// Erases the content of events that are too old or too many by the settings `HECATE_RETENTION_…`, also where the server does not do so by itself. Conversations and costs are never touched. Answers when the pass is over; a client that leaves earlier ends it.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/system/retention/run (the `RunRetention` operationId).
+func (c *ClientWithResponses) RunRetentionWithResponse(ctx context.Context, params *RunRetentionParams, body RunRetentionJSONRequestBody, reqEditors ...RequestEditorFn) (*RunRetentionResponse, error) {
+	rsp, err := c.RunRetention(ctx, params, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseRunRetentionResponse(rsp)
+}
+
+// ListRetentionRunsWithResponse List passes of retention
+//
+// Newest first. A pass that the server had by itself and that did nothing is not kept.
+//
+// Returns a wrapper object for the known response body format(s).
+//
+// Corresponds with GET /hecate/v1/system/retention/runs (the `ListRetentionRuns` operationId).
+func (c *ClientWithResponses) ListRetentionRunsWithResponse(ctx context.Context, params *ListRetentionRunsParams, reqEditors ...RequestEditorFn) (*ListRetentionRunsResponse, error) {
+	rsp, err := c.ListRetentionRuns(ctx, params, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseListRetentionRunsResponse(rsp)
+}
+
 // ShutDownWithResponse End the server
 //
 // Answers, and then ends the process as a signal would: runs under way are not cancelled, they go on with the next start or at another worker. Only from the server's own machine.
@@ -22186,6 +22814,189 @@ func ParseRebuildProjectionsResponse(rsp *http.Response) (*RebuildProjectionsRes
 	switch {
 	case rsp.StatusCode == 200:
 		var headers RebuildProjectionsResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseRunRetentionResponse parses an HTTP response from a RunRetentionWithResponse call
+func ParseRunRetentionResponse(rsp *http.Response) (*RunRetentionResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &RunRetentionResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RetentionRunAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers RunRetentionResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseListRetentionRunsResponse parses an HTTP response from a ListRetentionRunsWithResponse call
+func ParseListRetentionRunsResponse(rsp *http.Response) (*ListRetentionRunsResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &ListRetentionRunsResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest RetentionRunList
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers ListRetentionRunsResponse200Headers
 		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

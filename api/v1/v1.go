@@ -60,7 +60,8 @@ type Config struct {
 	Providers Providers // nil if the server asks none
 	// Permissions are the permission files of this machine; nil if the server has none.
 	Permissions PermissionFiles
-	Shutdown    func() // asks the process to end and returns at once; nil if nobody may
+	Retention   Retention // nil if nothing is erased because of its age or number
+	Shutdown    func()    // asks the process to end and returns at once; nil if nobody may
 	Clock       clock.Clock
 	Patience    time.Duration // how long an answer waits for the read models to reach it
 	Log         *slog.Logger
@@ -116,6 +117,7 @@ func Register(h huma.API, c Config) {
 	a.registerProviders()
 	a.registerTraces()
 	a.registerSystem()
+	a.registerRetention()
 	a.registerStats()
 	a.registerShutdown()
 }
