@@ -19,6 +19,7 @@ import (
 	v1 "hecate/api/v1"
 	"hecate/cmd/hecate/internal/operators"
 	"hecate/cmd/hecate/internal/otlp"
+	"hecate/cmd/hecate/internal/retain"
 	"hecate/domain/permission"
 	"hecate/domain/permission/host"
 )
@@ -87,6 +88,7 @@ type config struct {
 	Sandbox              string        `env:"HECATE_TASK_SANDBOX" envDefault:"auto"`         // auto: the wrapper that works here; none: no wrapper; required: no command without one
 	Levels               string        `env:"HECATE_TASK_LEVELS_POSTURE" envDefault:"allow"` // forbid: no task may ask by levels
 
+	Retention []retain.Policy     `env:"-"` // HECATE_RETENTION_… of each subsystem
 	Policies  []permission.Policy `env:"-"` // HECATE_TASK_APPROVAL_POLICIES
 	Outbound  outboundSettings    `env:"-"` // HECATE_FORWARD_URL, HECATE_WEBHOOK_…
 	Telemetry otlp.Settings       `env:"-"` // HECATE_OTEL_…, HECATE_METRICS_ADDRESS, HECATE_TRACE_…
@@ -123,6 +125,9 @@ func readConfig(environ []string) (config, error) {
 	var telemetry []error
 	c.Telemetry, telemetry = otlp.Read(values)
 	problems = append(problems, telemetry...)
+	var retention []error
+	c.Retention, retention = readRetention(values)
+	problems = append(problems, retention...)
 	var outbound []error
 	c.Outbound, outbound = readOutbound(values)
 	problems = append(problems, outbound...)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"hecate/cmd/hecate/internal/retain"
 	"hecate/domain/permission"
 )
 
@@ -99,6 +101,32 @@ func TestConfigOfRetention(t *testing.T) {
 	} {
 		if _, err := readConfig(bad); err == nil || !strings.Contains(err.Error(), "HECATE_RETENTION_") {
 			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+// Each subsystem has its own settings, with the contract's defaults.
+func TestConfigOfPolicies(t *testing.T) {
+	c, err := readConfig([]string{"HECATE_RETENTION_MODEL_CALL_EVENTS_MAX_AGE=36h", "HECATE_RETENTION_MODEL_CALL_EVENTS_MAX_COUNT=0", "HECATE_RETENTION_RUN_CONTENTS_MAX_COUNT=7"})
+	want := []retain.Policy{
+		{Name: "trace_snapshots", MaxAge: 24 * time.Hour, MaxCount: 2000},
+		{Name: "usage_events", MaxAge: 720 * time.Hour, MaxCount: 200},
+		{Name: "audit_events", MaxAge: 720 * time.Hour, MaxCount: 500},
+		{Name: "provider_history", MaxAge: 168 * time.Hour, MaxCount: 10_000},
+		{Name: "model_call_events", MaxAge: 36 * time.Hour},
+		{Name: "chat_approvals", MaxAge: 720 * time.Hour, MaxCount: 10_000},
+		{Name: "run_contents", MaxCount: 7},
+	}
+	if err != nil || !slices.Equal(c.Retention, want) {
+		t.Errorf("%+v, %v", c.Retention, err)
+	}
+	if c, err := readConfig(nil); err != nil || c.Retention[4] != (retain.Policy{Name: "model_call_events", MaxAge: 168 * time.Hour, MaxCount: 100_000}) || c.Retention[6] != (retain.Policy{Name: "run_contents"}) {
+		t.Errorf("%+v, %v", c.Retention, err)
+	}
+	for _, bad := range []string{"MODEL_CALL_EVENTS_MAX_AGE=30", "TRACES_MAX_AGE=-1h", "USAGE_EVENTS_MAX_COUNT=-1", "AUDIT_EVENTS_MAX_COUNT=1e3", "CHAT_APPROVALS_MAX_AGE=NaN", "RUN_CONTENTS_MAX_COUNT=9223372036854775808"} {
+		name, _, _ := strings.Cut(bad, "=")
+		if _, err := readConfig([]string{"HECATE_RETENTION_" + bad}); err == nil || !strings.Contains(err.Error(), "HECATE_RETENTION_"+name) {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

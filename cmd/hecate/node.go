@@ -20,6 +20,7 @@ import (
 	"hecate/api"
 	"hecate/api/stream"
 	v1 "hecate/api/v1"
+	"hecate/cmd/hecate/internal/retain"
 	"hecate/commands"
 	"hecate/domain/clock"
 	"hecate/domain/secret"
@@ -70,6 +71,7 @@ type node struct {
 	listener net.Listener
 	observed *observed
 	outbound *outbound // brokers and webhooks
+	retained *retain.Worker
 
 	stop  context.CancelFunc
 	asked atomic.Bool // to stop, by a request
@@ -170,9 +172,11 @@ func (n *node) open(ctx context.Context) error {
 	if n.outbound, err = openOutbound(ctx, n.config, n.stores, n.BaseURL(), n.log); err != nil {
 		return err
 	}
+	places := audit.NewViews(n.models)
+	n.retained = retain.New(executor, places, n.config.Retention, n.config.RetentionInterval, n.log)
 	n.api, err = api.New(api.Config{
 		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: shownModels{n.models, n.outbound}, Progress: n.progress,
-		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Audit: audit.NewViews(n.models), Providers: shownProviders{providers.set, n.secrets}, Shutdown: n.askToStop,
+		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Audit: places, Retention: n.retained, Providers: shownProviders{providers.set, n.secrets}, Shutdown: n.askToStop,
 		Permissions: permissionFiles{n.files}, Sampled: n.observed.tracer.Sampled, Served: n.observed.served(),
 		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: heldOperators{known, n.secrets}, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,
 	})
@@ -260,6 +264,9 @@ func (n *node) run(ctx context.Context) {
 	g.Go(func() error { return n.api.Run(ctx) })
 	if n.config.WorkersEnabled {
 		g.Go(func() error { return n.pool.Run(ctx) })
+	}
+	if n.config.RetentionEnabled {
+		g.Go(func() error { return n.retained.Run(ctx) })
 	}
 	if n.partials != nil {
 		g.Go(func() error { return n.partials.Run(ctx) })

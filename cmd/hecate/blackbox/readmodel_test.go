@@ -25,6 +25,7 @@ var notFromReadModels = map[string]string{
 	api + "/audit/tasks/{task_id}":                                   "is a fold of the log",
 	api + "/audit/runs/{run_id}":                                     "is a fold of the log",
 	api + "/audit/checkpoint":                                        "grows with the tree over the log",
+	api + "/system/retention/runs":                                   "comes from the log",
 	api + "/audit/events/{sequence}/proof":                           "grows with the tree over the log",
 	api + "/events/stream":                                           "never ends; its events come from the log",
 	api + "/tasks/{task_id}/runs/{run_id}/stream":                    "its last frames are the answers that are compared here one by one",
