@@ -51,9 +51,6 @@ func (r *Reader) Places(ctx context.Context, places []Place) ([]*Item, error) {
 	return out, nil
 }
 
-// CausedBy is the position of the event that led to this one, 0 if there is none.
-func (i *Item) CausedBy() int64 { return i.record.CausedBy }
-
 // inlined is a payload with its texts put back.
 func inlined(p event.Payload) any {
 	v := reflect.New(reflect.TypeOf(p))

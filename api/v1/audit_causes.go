@@ -6,7 +6,6 @@ import (
 
 	"hecate/api/feed"
 	"hecate/domain/fault"
-	"hecate/projections/audit"
 )
 
 // causesMax bounds the events of one chain of causes.
@@ -52,44 +51,22 @@ func (a *API) eventCauses(ctx context.Context, in *causesInput) (*answer[eventCa
 	if err != nil {
 		return nil, err
 	}
-	out := eventCauses{Causes: []*feed.Item{}}
-	if out.Event, err = a.eventAt(ctx, sequence); err != nil {
+	chain, cut, err := a.Audit.Causes(ctx, sequence, causesMax)
+	if err != nil {
 		return nil, err
 	}
-	for at := out.Event.CausedBy(); at > 0; {
-		if len(out.Causes) == causesMax {
-			out.Cut = true
-			break
-		}
-		cause, err := a.eventAt(ctx, at)
-		if err != nil {
-			return nil, err
-		}
-		if out.Causes = append(out.Causes, cause); cause.CausedBy() >= at { // no log of ours says so, but then this would not end
-			break
-		}
-		at = cause.CausedBy()
+	if len(chain) == 0 {
+		return nil, fault.NotFound("not_found", "event not found")
 	}
 	page, err := a.Audit.Effects(ctx, sequence, after, limit)
 	if err != nil {
 		return nil, err
 	}
-	out.Next = page.Next
-	out.Effects, err = a.Feed.Places(ctx, places(page.Found))
-	return of("audit_event_causes", out), err
-}
-
-// eventAt returns the event at a position.
-func (a *API) eventAt(ctx context.Context, position int64) (*feed.Item, error) {
-	if position < 1 {
-		return nil, fault.NotFound("not_found", "event not found")
-	}
-	items, _, err := a.auditItems(ctx, audit.Filter{After: position - 1, Before: position + 1}, audit.OldestFirst, 1)
-	if err == nil && len(items) == 0 {
-		err = fault.NotFound("not_found", "event not found")
-	}
+	items, err := a.Feed.Places(ctx, places(append(chain, page.Found...)))
 	if err != nil {
 		return nil, err
 	}
-	return items[0], nil
+	return of("audit_event_causes", eventCauses{
+		Event: items[0], Causes: items[1:len(chain)], Cut: cut, Effects: items[len(chain):], Next: page.Next,
+	}), nil
 }
