@@ -68,7 +68,7 @@ func (c auditVerify) keys(a *app, what string, r verify.Report, otherwise string
 		c.key(a, what, r.Key, otherwise)
 		return
 	}
-	fmt.Fprintf(a.out, "signed     %s under %s:\n", what, show.Count(int64(len(r.Keys)), "key"))
+	fmt.Fprintf(a.out, "signed     %s under %d keys:\n", what, len(r.Keys))
 	for _, k := range r.Keys {
 		mark := ""
 		if slices.Contains(c.given, k.Public) {

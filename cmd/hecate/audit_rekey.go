@@ -74,7 +74,7 @@ func (a *app) rekey(do func(context.Context, *rekeying) (string, error)) error {
 	if err := errors.Join(err, r.x.Store.Close()); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.err, "the key in %s is another one, and the old one is gone; keep a copy of that file, and keep what follows beside the earlier public keys:\n", r.file.Path)
+	fmt.Fprintf(a.err, "%s holds another key from here on, and the old one is gone; keep a copy of that file, and this public key beside the earlier ones:\n", r.file.Path)
 	_, err = fmt.Fprintln(a.out, public)
 	return err
 }
@@ -182,7 +182,7 @@ func (a *app) actorAt(c config) (eventstore.Actor, error) {
 // rotate changes the key by the word of the old one.
 func (r *rekeying) rotate(ctx context.Context, reason string) (string, error) {
 	if err := r.seal(ctx); errors.Is(err, proof.ErrOtherKey) {
-		return "", advise(err, "if the key is lost for good: hecate audit key replace --reason …")
+		return "", advise(err, "if that is not the file, name it: HECATE_AUDIT_KEY_FILE, or HECATE_DATA_DIR\nif the key is lost for good: hecate audit key replace --reason …")
 	} else if err != nil {
 		return "", err
 	}

@@ -6,7 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"hecate/eventstore/sqlite"
+	"hecate/domain/logkey"
+	"hecate/eventstore/proof"
 )
 
 // An operator changes the key of a log, and loses it later. Who has kept the first public key
@@ -68,35 +69,65 @@ func TestAuditKeyLife(t *testing.T) {
 	auditing(t, a, exitCompleted, "which you gave", "verify", "early.zip", "--key", first)
 }
 
-// A change that a server's death cut off is carried on by whoever comes next.
+// A change that was cut off is carried on by whoever comes next, from each of its steps.
 func TestAuditKeyCutOff(t *testing.T) {
 	a, _, _ := testApp(t)
 	c := configAt(t, a.getenv("HECATE_DATA_DIR"))
 	sealedLog(t, c, 4)
-	log, err := sqlite.Open(t.Context(), sqlite.Options{Path: c.SQLitePath})
-	if err != nil {
-		t.Fatal(err)
+	changing := func() *rekeying {
+		r, err := a.openRekeying(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
 	}
+	first := strings.TrimSpace(auditing(t, a, exitCompleted, "", "key"))
+	r := changing()
 	auditing(t, a, exitFailed, "hecate stop", "key", "rotate")
-	file, err := auditKeyOf(t.Context(), c, log)
+	prepared, err := r.file.Prepare()
 	if err != nil {
 		t.Fatal(err)
 	}
-	prepared, err := file.Prepare()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := log.Close(); err != nil {
+	if err := r.x.Store.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if got := strings.TrimSpace(auditing(t, a, exitCompleted, "", "key", "rotate")); got != prepared.Public {
 		t.Errorf("the key that was prepared is not taken: %s", got)
 	}
-	auditing(t, a, exitCompleted, "nothing was altered", "verify")
+
+	r = changing()
+	next, err := r.file.Prepare()
+	if err != nil {
+		t.Fatal(err)
+	}
+	statement, err := mustHold(t, r.file, prepared.Public).Vouch(next.Public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.x.RotateKey(t.Context(), r.meta(next), logkey.Rotated{Old: prepared.Public, New: next.Public, Statement: statement}); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.x.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	auditing(t, a, exitCompleted, "has signed nothing yet", "key")
+	auditing(t, a, exitCompleted, "not yet", "verify", "--key", first)
+	auditing(t, a, exitFailed, "is not lost", "key", "replace", "--reason", "the command ended halfway") // and has sealed with it
+	mustHold(t, r.file, next.Public)
+	auditing(t, a, exitCompleted, "the last one", "verify", "--key", first)
 
 	if info, err := os.Stat(c.AuditKeyFile); err != nil || info.Mode().Perm()&0o077 != 0 {
 		t.Errorf("the key can be read by others: %v, %v", info.Mode(), err)
 	}
+}
+
+func mustHold(t *testing.T, f proof.KeyFile, public string) proof.Key {
+	t.Helper()
+	key, err := f.Holding(public)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
 }
 
 func readAll(t *testing.T, path string) string {
