@@ -48,6 +48,7 @@ func (x *Executor) Erase(ctx context.Context, m Meta, q EraseRequest) (EraseResu
 	if len(q.Reason) > erasure.ReasonMax {
 		return EraseResult{}, fault.Invalid("invalid_request", "the reason has %d bytes, at most %d", len(q.Reason), erasure.ReasonMax)
 	}
+	m.CommandID = "" // each piece is an append of its own; to repeat an erasure does no harm anyway
 	e := eraser{x: x, q: q, owners: map[string]string{}, event: erasure.Erased{Rule: rule, Policy: q.Policy, Reason: q.Reason, Subject: q.subject()}}
 	each, err := e.records(ctx)
 	if err != nil {

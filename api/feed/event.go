@@ -42,6 +42,7 @@ type Event struct {
 	CommandID string `json:"command_id,omitempty" doc:"The command that it belongs to, if the client had named its request; all events of one command have the same."`
 	TraceID   string `json:"trace_id,omitempty" doc:"The trace of the request that caused it, 32 hexadecimal digits." example:"4bf92f3577b34da6a3ce929d0e0e4736"`
 	Hash      string `json:"hash,omitempty" doc:"SHA-256 over the record as it stands in the log, in hexadecimal digits."`
+	ErasedBy  int64  `json:"erased_by,omitempty" doc:"Sequence of the log.erased event that says by which rule and whom its content was erased; absent if it was not."`
 }
 
 // Actor is who caused an event.
@@ -95,7 +96,7 @@ func newItem(r *eventstore.Record, taskID, runID, typ string, data json.RawMessa
 	body, err := marshal(Event{
 		SchemaVersion: SchemaVersion, EventID: ident.PublicEvent(r.ID), TaskID: taskID, RunID: runID,
 		Sequence: r.Position, OccurredAt: formatTime(r.At), Type: typ, Data: data,
-		Actor: actorOf(r.Actor), CausedBy: r.CausedBy, CommandID: r.CommandID, TraceID: request.TraceOf(r.Trace), Hash: hex.EncodeToString(r.Hash[:]),
+		Actor: actorOf(r.Actor), CausedBy: r.CausedBy, CommandID: r.CommandID, TraceID: request.TraceOf(r.Trace), Hash: hex.EncodeToString(r.Hash[:]), ErasedBy: r.Erased,
 	})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"hecate/domain/erasure"
 	"hecate/eventstore"
 )
 
@@ -148,6 +149,11 @@ func (h *Hub) step(ctx context.Context, p *presenter) error {
 		if id, ok := deletedBy(r); ok {
 			h.reader.dir.deleted.mark(id)
 			h.hide(id, items)
+			continue
+		}
+		if r.Type == erasure.Type { // what was read before may hold what is gone
+			items, bytes = nil, 0
+			h.restart(r.Position)
 			continue
 		}
 		item, err := h.reader.item(ctx, p, r, Filter{})

@@ -11,6 +11,7 @@ import (
 
 	"hecate/api/apitest"
 	"hecate/api/feed"
+	"hecate/commands"
 	"hecate/domain/event"
 	"hecate/domain/run"
 	"hecate/eventstore"
@@ -200,5 +201,27 @@ func TestFollowerTakesFromTheHub(t *testing.T) {
 	}
 	if records, err := f.Next(t.Context()); err != nil || len(records) != 4 {
 		t.Errorf("%d records afterwards, error %v", len(records), err)
+	}
+}
+
+// What the hub keeps for streams that keep up is forgotten with an erasure: it may hold what is gone.
+func TestHubForgetsWhatWasErased(t *testing.T) {
+	x := apitest.Executor(t)
+	log := x.Store
+	h, head := startHub(t, log)
+	apitest.Story(t, log)
+	if got := collect(h, head, 30); len(got) < 30 {
+		t.Fatalf("%d events", len(got))
+	}
+	erased, err := x.Erase(t.Context(), commands.Meta{}, commands.EraseRequest{TaskID: apitest.TaskID, Reason: "r"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	apitest.Append(t, log, "run-"+apitest.RunID, run.Warned{Code: "c", Message: "m"})
+	if got := collect(h, erased.Position, 1); len(got) != 1 {
+		t.Fatal("nothing comes behind an erasure")
+	}
+	if news := h.After(head, nil); !news.Behind {
+		t.Errorf("the hub still has %d events from before the erasure", len(news.Items))
 	}
 }

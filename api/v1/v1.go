@@ -111,6 +111,7 @@ func Register(h huma.API, c Config) {
 	a.registerCauses()
 	a.registerProof()
 	a.registerPast()
+	a.registerErase()
 	a.registerPresets()
 	a.registerPermissions()
 	a.registerUsage()
