@@ -2044,6 +2044,46 @@ type CreateTaskRequestWorkspaceMode string
 // CreateTaskRequestWorkspaceSystemPromptPolicy Whether the workspace's CLAUDE.md or AGENTS.md is part of the system prompt: exclude leaves it out.
 type CreateTaskRequestWorkspaceSystemPromptPolicy string
 
+// EraseRequest defines model for EraseRequest.
+type EraseRequest struct {
+	// Reason What to tell those who find it missing. It stands in the log for good.
+	//
+	// Examples: asked by its author
+	Reason string `json:"reason"`
+
+	// RunId The run, instead of a task.
+	RunId *string `json:"run_id,omitempty"`
+
+	// Sequences Single events, instead: at most 1000.
+	Sequences *[]int64 `json:"sequences,omitempty"`
+
+	// TaskId The task: all that it, its runs and the operations on their workspaces say, and what callers have added.
+	//
+	// Examples: task_4f6b1f0c9d2e8a7b3c5d6e7f
+	TaskId *string `json:"task_id,omitempty"`
+}
+
+// Erased defines model for Erased.
+type Erased struct {
+	// Contents How many large contents are gone.
+	Contents int64 `json:"contents"`
+
+	// Erasures Sequences of the log.erased events that name it all; none if nothing was left to erase.
+	Erasures []int64 `json:"erasures"`
+
+	// Records How many events have lost their content.
+	Records int64 `json:"records"`
+}
+
+// ErasedAnswer defines model for ErasedAnswer.
+type ErasedAnswer struct {
+	// Data The answer itself.
+	Data Erased `json:"data"`
+
+	// Object Names the kind of the answer.
+	Object string `json:"object"`
+}
+
 // Error defines model for Error.
 type Error struct {
 	// Error What went wrong.
@@ -2089,6 +2129,9 @@ type Event struct {
 
 	// Data What is known about it, depending on the type. Accept members that you don't know.
 	Data map[string]interface{} `json:"data"`
+
+	// ErasedBy Sequence of the log.erased event that says by which rule and whom its content was erased; absent if it was not.
+	ErasedBy *int64 `json:"erased_by,omitempty"`
 
 	// EventId Identifies the event; stays the same whenever it is read.
 	//
@@ -5148,6 +5191,9 @@ type CreateAgentPresetJSONRequestBody = PresetRequest
 // UpdateAgentPresetJSONRequestBody defines body for UpdateAgentPreset for application/json ContentType.
 type UpdateAgentPresetJSONRequestBody = PresetChange
 
+// EraseContentJSONRequestBody defines body for EraseContent for application/json ContentType.
+type EraseContentJSONRequestBody = EraseRequest
+
 // AcceptPermissionsJSONRequestBody defines body for AcceptPermissions for application/json ContentType.
 type AcceptPermissionsJSONRequestBody = AcceptPermissionsRequest
 
@@ -5412,6 +5458,24 @@ type ClientInterface interface {
 	//
 	// Corresponds with GET /hecate/v1/audit/checkpoint (the `GetCheckpoint` operationId).
 	GetCheckpoint(ctx context.Context, params *GetCheckpointParams, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EraseContentWithBody Erase what events say
+	//
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	//
+	// Takes any type of body and a specified content type.
+	//
+	// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+	EraseContentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error)
+
+	// EraseContent Erase what events say
+	//
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	//
+	// Takes a body of the `application/json` content type.
+	//
+	// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+	EraseContent(ctx context.Context, body EraseContentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error)
 
 	// ListAuditEvents Search the history
 	//
@@ -6174,6 +6238,44 @@ func (c *Client) ListAllApprovals(ctx context.Context, params *ListAllApprovalsP
 // Corresponds with GET /hecate/v1/audit/checkpoint (the `GetCheckpoint` operationId).
 func (c *Client) GetCheckpoint(ctx context.Context, params *GetCheckpointParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
 	req, err := NewGetCheckpointRequest(c.Server, params)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EraseContentWithBody Erase what events say
+//
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+//
+// Takes any type of body and a specified content type.
+//
+// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+func (c *Client) EraseContentWithBody(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEraseContentRequestWithBody(c.Server, contentType, body)
+	if err != nil {
+		return nil, err
+	}
+	req = req.WithContext(ctx)
+	if err := c.applyEditors(ctx, req, reqEditors); err != nil {
+		return nil, err
+	}
+	return c.Client.Do(req)
+}
+
+// EraseContent Erase what events say
+//
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+//
+// Takes a body of the `application/json` content type.
+//
+// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+func (c *Client) EraseContent(ctx context.Context, body EraseContentJSONRequestBody, reqEditors ...RequestEditorFn) (*http.Response, error) {
+	req, err := NewEraseContentRequest(c.Server, body)
 	if err != nil {
 		return nil, err
 	}
@@ -8017,6 +8119,46 @@ func NewGetCheckpointRequest(server string, params *GetCheckpointParams) (*http.
 		}
 
 	}
+
+	return req, nil
+}
+
+// NewEraseContentRequest calls the generic EraseContent builder with application/json body
+func NewEraseContentRequest(server string, body EraseContentJSONRequestBody) (*http.Request, error) {
+	var bodyReader io.Reader
+	buf, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	bodyReader = bytes.NewReader(buf)
+	return NewEraseContentRequestWithBody(server, "application/json", bodyReader)
+}
+
+// NewEraseContentRequestWithBody constructs an http.Request for the EraseContent method, with any body, and a specified content type
+func NewEraseContentRequestWithBody(server string, contentType string, body io.Reader) (*http.Request, error) {
+	var err error
+
+	serverURL, err := url.Parse(server)
+	if err != nil {
+		return nil, err
+	}
+
+	operationPath := fmt.Sprintf("/hecate/v1/audit/erasures")
+	if operationPath[0] == '/' {
+		operationPath = "." + operationPath
+	}
+
+	queryURL, err := serverURL.Parse(operationPath)
+	if err != nil {
+		return nil, err
+	}
+
+	req, err := http.NewRequest(http.MethodPost, queryURL.String(), body)
+	if err != nil {
+		return nil, err
+	}
+
+	req.Header.Add("Content-Type", contentType)
 
 	return req, nil
 }
@@ -12891,6 +13033,24 @@ type ClientWithResponsesInterface interface {
 	// Corresponds with GET /hecate/v1/audit/checkpoint (the `GetCheckpoint` operationId).
 	GetCheckpointWithResponse(ctx context.Context, params *GetCheckpointParams, reqEditors ...RequestEditorFn) (*GetCheckpointResponse, error)
 
+	// EraseContentWithBodyWithResponse Erase what events say
+	//
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	//
+	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+	EraseContentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EraseContentResponse, error)
+
+	// EraseContentWithResponse Erase what events say
+	//
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	//
+	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+	//
+	// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+	EraseContentWithResponse(ctx context.Context, body EraseContentJSONRequestBody, reqEditors ...RequestEditorFn) (*EraseContentResponse, error)
+
 	// ListAuditEventsWithResponse Search the history
 	//
 	// Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
@@ -14243,6 +14403,112 @@ func (r GetCheckpointResponse) StatusCode() int {
 
 // ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
 func (r GetCheckpointResponse) ContentType() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Header.Get("Content-Type")
+	}
+	return ""
+}
+
+// EraseContentResponse200Headers the declared response headers of an HTTP 200 response for EraseContent
+type EraseContentResponse200Headers struct {
+	HecatePosition *string
+	HecateStale    *string
+	XRequestId     *string
+}
+
+type EraseContentResponse struct {
+	Body         []byte
+	HTTPResponse *http.Response
+	// JSON200 the response for an HTTP 200 `application/json` response
+	JSON200 *ErasedAnswer
+	// JSON400 the response for an HTTP 400 `application/json` response
+	JSON400 *Error
+	// JSON401 the response for an HTTP 401 `application/json` response
+	JSON401 *Error
+	// JSON403 the response for an HTTP 403 `application/json` response
+	JSON403 *Error
+	// JSON404 the response for an HTTP 404 `application/json` response
+	JSON404 *Error
+	// JSON409 the response for an HTTP 409 `application/json` response
+	JSON409 *Error
+	// JSON413 the response for an HTTP 413 `application/json` response
+	JSON413 *Error
+	// JSON500 the response for an HTTP 500 `application/json` response
+	JSON500 *Error
+	// JSON503 the response for an HTTP 503 `application/json` response
+	JSON503 *Error
+	// Headers200 the parsed response headers for an HTTP 200 response
+	Headers200 *EraseContentResponse200Headers
+}
+
+// GetJSON200 returns the response for an HTTP 200 `application/json` response
+func (r EraseContentResponse) GetJSON200() *ErasedAnswer {
+	return r.JSON200
+}
+
+// GetJSON400 returns the response for an HTTP 400 `application/json` response
+func (r EraseContentResponse) GetJSON400() *Error {
+	return r.JSON400
+}
+
+// GetJSON401 returns the response for an HTTP 401 `application/json` response
+func (r EraseContentResponse) GetJSON401() *Error {
+	return r.JSON401
+}
+
+// GetJSON403 returns the response for an HTTP 403 `application/json` response
+func (r EraseContentResponse) GetJSON403() *Error {
+	return r.JSON403
+}
+
+// GetJSON404 returns the response for an HTTP 404 `application/json` response
+func (r EraseContentResponse) GetJSON404() *Error {
+	return r.JSON404
+}
+
+// GetJSON409 returns the response for an HTTP 409 `application/json` response
+func (r EraseContentResponse) GetJSON409() *Error {
+	return r.JSON409
+}
+
+// GetJSON413 returns the response for an HTTP 413 `application/json` response
+func (r EraseContentResponse) GetJSON413() *Error {
+	return r.JSON413
+}
+
+// GetJSON500 returns the response for an HTTP 500 `application/json` response
+func (r EraseContentResponse) GetJSON500() *Error {
+	return r.JSON500
+}
+
+// GetJSON503 returns the response for an HTTP 503 `application/json` response
+func (r EraseContentResponse) GetJSON503() *Error {
+	return r.JSON503
+}
+
+// GetBody returns the raw response body bytes
+func (r EraseContentResponse) GetBody() []byte {
+	return r.Body
+}
+
+// Status returns HTTPResponse.Status
+func (r EraseContentResponse) Status() string {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.Status
+	}
+	return http.StatusText(0)
+}
+
+// StatusCode returns HTTPResponse.StatusCode
+func (r EraseContentResponse) StatusCode() int {
+	if r.HTTPResponse != nil {
+		return r.HTTPResponse.StatusCode
+	}
+	return 0
+}
+
+// ContentType is a convenience method to retrieve the Content-Type value from the HTTP response headers
+func (r EraseContentResponse) ContentType() string {
 	if r.HTTPResponse != nil {
 		return r.HTTPResponse.Header.Get("Content-Type")
 	}
@@ -19628,6 +19894,36 @@ func (c *ClientWithResponses) GetCheckpointWithResponse(ctx context.Context, par
 	return ParseGetCheckpointResponse(rsp)
 }
 
+// EraseContentWithBodyWithResponse Erase what events say
+//
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+//
+// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+func (c *ClientWithResponses) EraseContentWithBodyWithResponse(ctx context.Context, contentType string, body io.Reader, reqEditors ...RequestEditorFn) (*EraseContentResponse, error) {
+	rsp, err := c.EraseContentWithBody(ctx, contentType, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEraseContentResponse(rsp)
+}
+
+// EraseContentWithResponse Erase what events say
+//
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+//
+// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
+//
+// Corresponds with POST /hecate/v1/audit/erasures (the `EraseContent` operationId).
+func (c *ClientWithResponses) EraseContentWithResponse(ctx context.Context, body EraseContentJSONRequestBody, reqEditors ...RequestEditorFn) (*EraseContentResponse, error) {
+	rsp, err := c.EraseContent(ctx, body, reqEditors...)
+	if err != nil {
+		return nil, err
+	}
+	return ParseEraseContentResponse(rsp)
+}
+
 // ListAuditEventsWithResponse Search the history
 //
 // Events that meet all filters: of all runs, and of tasks, work policies, operations on workspaces and permission files, those of deleted tasks among them. Newest first, unless said otherwise. Go on with the next sequence that the answer names until it names none; a search looks at a bounded number of events, so a page may hold few events, or none, and still have a next one.
@@ -21417,6 +21713,115 @@ func ParseGetCheckpointResponse(rsp *http.Response) (*GetCheckpointResponse, err
 	switch {
 	case rsp.StatusCode == 200:
 		var headers GetCheckpointResponse200Headers
+		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecatePosition = &value
+		}
+		if values := rsp.Header.Values("Hecate-Stale"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Stale", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.HecateStale = &value
+		}
+		if values := rsp.Header.Values("X-Request-Id"); len(values) > 0 {
+			var value string
+			if err := runtime.BindStyledParameterWithOptions("simple", "X-Request-Id", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			}
+			headers.XRequestId = &value
+		}
+		response.Headers200 = &headers
+	}
+
+	return response, nil
+}
+
+// ParseEraseContentResponse parses an HTTP response from a EraseContentWithResponse call
+func ParseEraseContentResponse(rsp *http.Response) (*EraseContentResponse, error) {
+	bodyBytes, err := io.ReadAll(rsp.Body)
+	defer func() { _ = rsp.Body.Close() }()
+	if err != nil {
+		return nil, err
+	}
+
+	response := &EraseContentResponse{
+		Body:         bodyBytes,
+		HTTPResponse: rsp,
+	}
+
+	switch {
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
+		var dest ErasedAnswer
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON200 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 400:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON400 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 401:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON401 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 403:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON403 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 404:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON404 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 409:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON409 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 413:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON413 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 500:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON500 = &dest
+
+	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 503:
+		var dest Error
+		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
+			return nil, err
+		}
+		response.JSON503 = &dest
+
+	}
+
+	switch {
+	case rsp.StatusCode == 200:
+		var headers EraseContentResponse200Headers
 		if values := rsp.Header.Values("Hecate-Position"); len(values) > 0 {
 			var value string
 			if err := runtime.BindStyledParameterWithOptions("simple", "Hecate-Position", values[0], &value, runtime.BindStyledParameterOptions{ParamLocation: runtime.ParamLocationHeader, Explode: false, Required: false, Type: "string", Format: ""}); err != nil {

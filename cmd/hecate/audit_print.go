@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
@@ -25,6 +27,7 @@ func (c auditVerify) print(a *app, r verify.Report) error {
 	default:
 		fmt.Fprintf(a.out, "sealed     up to record %d, the last one\n", r.Sealed)
 	}
+	printErasures(a, r.Erased, r.Erasures)
 	if r.Key != "" {
 		c.keys(a, show.Count(int64(r.Checkpoints), "checkpoint"), r, "the log names itself")
 	}
@@ -40,6 +43,7 @@ func (c auditVerify) printExport(a *app, r archive.Report) error {
 	}
 	fmt.Fprintf(a.out, "export     %s of %s: %s, %s beside them\n", terminal.Line(r.Manifest.Asked), terminal.Line(r.Manifest.LogID), show.Count(r.Records, "record"), show.Count(r.Contents, "large content"))
 	fmt.Fprintf(a.out, "sealed     by the checkpoint for %s\n", show.Count(r.Manifest.Size, "record"))
+	printErasures(a, r.Erased, r.Erasures)
 	if r.Unsealed > 0 {
 		fmt.Fprintf(a.out, "           %s behind it not proven\n", show.Count(r.Unsealed, "record"))
 	}
@@ -84,6 +88,27 @@ func (c auditVerify) keys(a *app, what string, r verify.Report, otherwise string
 func notices(a *app, list []verify.Notice) {
 	for _, n := range list {
 		fmt.Fprintf(a.out, "%s %s\n", a.outStyle.Yellow(fmt.Sprintf("%-10s", "notice")), terminal.Line(n.Text))
+	}
+}
+
+// erasuresShown is how many erasures are told one by one.
+const erasuresShown = 20
+
+// printErasures says what was erased, by whom and why. It is no finding: the log says it itself.
+func printErasures(a *app, records int64, list []verify.Erased) {
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintf(a.out, "erased     the content of %s, in %s\n", show.Count(records, "record"), show.Count(int64(len(list)), "erasure"))
+	for _, e := range list[max(0, len(list)-erasuresShown):] {
+		by, why := e.Actor.Kind+" "+e.Actor.Name, e.Reason
+		if e.Policy != "" {
+			why = "retention of " + e.Policy
+		}
+		fmt.Fprintf(a.out, "           %d  %s  %s, %s: %s\n", e.Position, e.At.UTC().Format(time.DateTime), terminal.Line(e.Subject), terminal.Line(strings.TrimSpace(by)), terminal.Line(why))
+	}
+	if more := len(list) - erasuresShown; more > 0 {
+		fmt.Fprintf(a.out, "           %d before them; see --json\n", more)
 	}
 }
 

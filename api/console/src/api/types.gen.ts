@@ -362,6 +362,33 @@ export interface CreateTaskRequest {
   workspace_system_prompt_policy?: "exclude";
 }
 
+export interface EraseRequest {
+  /** What to tell those who find it missing. It stands in the log for good. */
+  reason: string;
+  /** The run, instead of a task. */
+  run_id?: string;
+  /** Single events, instead: at most 1000. */
+  sequences?: number[];
+  /** The task: all that it, its runs and the operations on their workspaces say, and what callers have added. */
+  task_id?: string;
+}
+
+export interface Erased {
+  /** How many large contents are gone. */
+  contents: number;
+  /** Sequences of the log.erased events that name it all; none if nothing was left to erase. */
+  erasures: number[];
+  /** How many events have lost their content. */
+  records: number;
+}
+
+export interface ErasedAnswer {
+  /** The answer itself. */
+  data: Erased;
+  /** Names the kind of the answer. */
+  object: string;
+}
+
 export interface Error {
   /** What went wrong. */
   error: ErrorDetail;
@@ -389,6 +416,8 @@ export interface Event {
   command_id?: string;
   /** What is known about it, depending on the type. Accept members that you don't know. */
   data: Record<string, unknown>;
+  /** Sequence of the log.erased event that says by which rule and whom its content was erased; absent if it was not. */
+  erased_by?: number;
   /** Identifies the event; stays the same whenever it is read. */
   event_id: string;
   /** SHA-256 over the record as it stands in the log, in hexadecimal digits. */

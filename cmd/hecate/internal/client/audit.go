@@ -108,3 +108,25 @@ func (c *Client) auditPage(ctx context.Context, query url.Values) ([]Event, int6
 	}
 	return page.Data, page.Before, nil
 }
+
+// Erase says whose content is to be erased: that of a task, of a run, or of single events.
+type Erase struct {
+	TaskID    string  `json:"task_id,omitempty"`
+	RunID     string  `json:"run_id,omitempty"`
+	Sequences []int64 `json:"sequences,omitempty"`
+	Reason    string  `json:"reason"`
+}
+
+// Erased is what was erased, and where the log says so.
+type Erased struct {
+	Erasures []int64 `json:"erasures"`
+	Records  int     `json:"records"`
+	Contents int     `json:"contents"`
+}
+
+// Erase takes away what events say, for good.
+func (c *Client) Erase(ctx context.Context, e Erase) (Erased, error) {
+	var out Erased
+	_, err := c.call(ctx, http.MethodPost, "/audit/erasures", e, &out)
+	return out, err
+}
