@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -217,6 +218,29 @@ func TestReplacedKey(t *testing.T) {
 	}
 }
 
+// Records that the old key left unsealed are sealed with the next one, however many they are.
+func TestOldKeyGoneBeforeItsEnd(t *testing.T) {
+	for _, behind := range []int{0, 600} {
+		onKeyed(t, func(t *testing.T, l keyed) {
+			appendTo(t, l.store, "run-1", 8*512) // as many as one seal takes
+			r := l.rotated(t)
+			named := l.record(t, r)
+			_, err := l.file.Holding(r.New)
+			must(t, err)
+			appendTo(t, l.store, "run-1", behind)
+			must(t, l.sealer(t).Seal(withPatience(t)))
+			last, public, err := l.LastSeal(t.Context())
+			must(t, err)
+			if public != r.New || last.Size != named+int64(behind) {
+				t.Errorf("sealed up to %d of %d under %s", last.Size, named+int64(behind), public)
+			}
+			if report := l.verify(t); !report.Sound() {
+				t.Errorf("%+v", report.Findings)
+			}
+		}, "sqlite")
+	}
+}
+
 // What nobody who has the key has said makes no sealer change its key, or go on.
 func TestForgedChange(t *testing.T) {
 	for name, forge := range map[string]func(t *testing.T, l keyed) event.Payload{
@@ -367,6 +391,14 @@ func TestNextKey(t *testing.T) {
 	}
 	if _, err := f.Holding(first.Public); !errors.Is(err, proof.ErrOtherKey) {
 		t.Errorf("the old key is still there: %v", err)
+	}
+	if os.Getuid() == 0 { // the command may be root's, and the server somebody else's
+		must(t, os.Chown(f.Path, 12345, 12345))
+		_, err := f.Prepare()
+		must(t, err)
+		if info, err := os.Stat(f.Path + ".next"); err != nil || fmt.Sprint(reflect.ValueOf(info.Sys()).Elem().FieldByName("Uid")) != "12345" {
+			t.Errorf("the next key belongs to somebody else: %v", err)
+		}
 	}
 	must(t, os.WriteFile(f.Path, []byte("x"), 0o600))
 	if _, err := f.Holding(next.Public); err == nil || errors.Is(err, proof.ErrOtherKey) {

@@ -44,10 +44,21 @@ func (f KeyFile) Holding(public string) (Key, error) {
 	return Key{}, fmt.Errorf("%w, %.200s, and %s does not hold it: give HECATE_AUDIT_KEY_FILE the same key file as those who seal", ErrOtherKey, public, f.Path)
 }
 
-// Prepare makes the key that is to follow, or returns the one that was made before.
+// Prepare makes the key that is to follow, or returns the one that was made before. Its file
+// belongs to the owner of the old one, or of the folder: who seals is to read it.
 func (f KeyFile) Prepare() (Key, error) {
 	key, _, err := OpenKey(f.next(), f.Origin)
-	return key, err
+	if err != nil {
+		return key, err
+	}
+	like := f.Path
+	if _, err := os.Stat(like); errors.Is(err, fs.ErrNotExist) {
+		like = filepath.Dir(like)
+	}
+	if err := giveTo(f.next(), like); err != nil {
+		return key, fmt.Errorf("let the next key of %s belong to the owner of %s: %w; do this as that user", f.Origin, like, err)
+	}
+	return key, nil
 }
 
 // install puts the next key into the place of the old one, which is gone then.

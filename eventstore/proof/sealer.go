@@ -153,7 +153,7 @@ func (s *Sealer) extend(ctx context.Context) (more bool, err error) {
 	}
 	next := s.tree.clone()
 	var hashes []tlog.Hash
-	for pages := 0; pages < sealPages || next.size+1 < s.signing.from; pages++ {
+	for pages := 0; pages < sealPages || next.size < s.signing.from; pages++ {
 		page, err := s.log.ReadAll(ctx, next.size, sealPage)
 		if err != nil {
 			return false, err
