@@ -84,6 +84,9 @@ type eraser struct {
 	result  EraseResult
 }
 
+// positionsAtOnce is how many single records are read at once.
+const positionsAtOnce = 100
+
 // walk hands records to do.
 type walk func(do func(eventstore.Record) error) error
 
@@ -99,17 +102,20 @@ func (e *eraser) records(ctx context.Context) (walk, error) {
 	case q.RunID != "":
 		return e.run(ctx, q.RunID)
 	}
+	positions := slices.Compact(slices.Sorted(slices.Values(e.q.Positions)))
 	return func(do func(eventstore.Record) error) error {
-		for _, position := range e.q.Positions {
-			page, err := e.x.Store.ReadAll(ctx, position-1, 1)
+		for chunk := range slices.Chunk(positions, positionsAtOnce) {
+			records, err := e.x.Store.ReadAt(ctx, chunk)
 			if err != nil {
 				return err
 			}
-			if len(page) == 0 || page[0].Position != position {
-				return fault.NotFound("not_found", "there is no record %d", position)
-			}
-			if err := do(page[0]); err != nil {
-				return err
+			for i, position := range chunk {
+				if i == len(records) || records[i].Position != position {
+					return fault.NotFound("not_found", "there is no record %d", position)
+				}
+				if err := do(records[i]); err != nil {
+					return err
+				}
 			}
 		}
 		return nil

@@ -42,7 +42,7 @@ type catalogue struct {
 var streams = map[string]string{
 	"external.event":  "external-<run id>",
 	"log.key_rotated": "audit-key", "log.key_replaced": "audit-key",
-	"retention.finished": "retention",
+	"retention.finished":            "retention",
 	"workspace.operation.requested": "op-<id>", "workspace.operation.begun": "op-<id>", "workspace.operation.completed": "op-<id>",
 }
 

@@ -19,6 +19,7 @@ import (
 const (
 	looksMax   = 20_000 // records that one pass looks at by one policy; the next one goes on
 	placesPage = 500    // places that are asked for at once
+	readAtOnce = 100    // records that are read at once
 	eraseAt    = 500    // records that are erased at once
 	streamPage = 1000   // records of a run that are read at once
 	triesMax   = 3      // how often an erasure is tried that somebody else gets in the way of
@@ -83,26 +84,10 @@ func (j *job) walk(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		for _, found := range page.Found {
-			if j.looked >= j.w.looks {
-				j.result.Incomplete = true
-				return nil
-			}
-			r, err := j.look(ctx, found.Position)
-			if err != nil {
+		for chunk := range slices.Chunk(page.Found, readAtOnce) {
+			done, err := j.each(ctx, chunk)
+			if err != nil || done {
 				return err
-			}
-			if !r.At.Before(j.before) && r.Position >= j.below {
-				return nil
-			}
-			if slices.Contains(j.pruner.types, r.Type) { // not a caller's event of that name
-				if err := j.pruner.take(j, ctx, r); err != nil {
-					return err
-				}
-			}
-			j.reached = r.Position
-			if len(j.waiting) == 0 {
-				j.result.Through = j.reached
 			}
 		}
 		if page.Next == 0 {
@@ -112,9 +97,37 @@ func (j *job) walk(ctx context.Context) error {
 	}
 }
 
-func (j *job) look(ctx context.Context, position int64) (eventstore.Record, error) {
-	j.looked++
-	return j.w.read(ctx, position)
+// each takes the records at some places, up to the first one that is not due or the most that
+// a pass looks at; done says that it came to that.
+func (j *job) each(ctx context.Context, places []audit.Found) (done bool, err error) {
+	positions := make([]int64, len(places))
+	for i, p := range places {
+		positions[i] = p.Position
+	}
+	records, err := j.w.x.Store.ReadAt(ctx, positions)
+	if err != nil {
+		return true, err
+	}
+	for _, r := range records {
+		if j.looked >= j.w.looks {
+			j.result.Incomplete = true
+			return true, nil
+		}
+		j.looked++
+		if !r.At.Before(j.before) && r.Position >= j.below {
+			return true, nil
+		}
+		if slices.Contains(j.pruner.types, r.Type) { // not a caller's event of that name
+			if err := j.pruner.take(j, ctx, r); err != nil {
+				return true, err
+			}
+		}
+		j.reached = r.Position
+		if len(j.waiting) == 0 {
+			j.result.Through = j.reached
+		}
+	}
+	return false, nil
 }
 
 // itself takes the record.
@@ -187,17 +200,6 @@ func (j *job) erase(ctx context.Context) error {
 		j.waiting = nil
 	}
 	return err
-}
-
-func (w *Worker) read(ctx context.Context, position int64) (eventstore.Record, error) {
-	page, err := w.x.Store.ReadAll(ctx, position-1, 1)
-	if err == nil && (len(page) == 0 || page[0].Position != position) {
-		err = eventstore.ErrNotFound
-	}
-	if err != nil {
-		return eventstore.Record{}, fmt.Errorf("read record %d: %w", position, err)
-	}
-	return page[0], nil
 }
 
 // explain says in a result why a policy was not carried out to its end. What only the

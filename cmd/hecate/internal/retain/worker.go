@@ -122,11 +122,11 @@ func (w *Worker) catchUp(ctx context.Context) error {
 	if err != nil || len(page.Found) == 0 {
 		return err
 	}
-	r, err := w.read(ctx, page.Found[0].Position)
-	if err != nil || r.Type != retention.Type {
+	records, err := w.x.Store.ReadAt(ctx, []int64{page.Found[0].Position})
+	if err != nil || len(records) == 0 || records[0].Type != retention.Type {
 		return err
 	}
-	last, err := commands.RetentionOf(r)
+	last, err := commands.RetentionOf(records[0])
 	for _, result := range last.Results {
 		w.through[result.Name] = max(w.through[result.Name], result.Through)
 	}
