@@ -14,6 +14,7 @@ import (
 	v1 "hecate/api/v1"
 	"hecate/commands"
 	"hecate/domain/retention"
+	"hecate/projections"
 )
 
 const (
@@ -99,4 +100,45 @@ func TestRetention(t *testing.T) {
 	}
 	without := apitest.Start(t, apitest.Options{})
 	refused(t, without.Do(t, "POST", retentionRun, nil), http.StatusServiceUnavailable, "gateway_error", "prunes nothing")
+}
+
+// A pass is a trace, in the one of the request that asked for it.
+func TestRetentionTraces(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{Retention: func(x *commands.Executor) v1.Retention { return &pruner{x: x} }})
+	runID, _ := start(t, s, "req-1", otherTrace)
+	a := s.Do(t, "POST", retentionRun, nil, "Traceparent", "00-"+callerTrace+"-00f067aa0ba902b7-01")
+	var done pass
+	a.Data(t, &done)
+	var list []projections.Trace
+	if s.Do(t, "GET", base+"/traces", nil).Data(t, &list); len(list) != 2 || list[1].RunID != runID {
+		t.Fatalf("%+v", list)
+	}
+	name := fmt.Sprint("retention:manual:", done.StartedAt.UnixNano())
+	if it := list[0]; it.RequestID != name || it.TraceID != callerTrace || it.RunID != "" || it.StatusCode != "ok" || it.SpanCount != 2 {
+		t.Errorf("%+v", it)
+	}
+	var d projections.TraceDetail
+	if s.Do(t, "GET", base+"/traces?request_id="+name, nil).Data(t, &d); len(d.Spans) != 2 {
+		t.Fatalf("%+v", d)
+	}
+	root, run := d.Spans[0], d.Spans[1]
+	if root.Name != "gateway.request" || len(root.ParentID) != 16 || run.Name != "retention.run" || run.ParentID != root.SpanID || run.EndTime == "" {
+		t.Errorf("%+v", d)
+	}
+	var events []string
+	for _, e := range run.Events {
+		events = append(events, e.Name)
+	}
+	if got := strings.Join(events, " "); got != "retention.run.started retention.subsystem.finished retention.history.persisted retention.run.finished" {
+		t.Error(got)
+	}
+	if run.Attributes["retention.trigger"] != "manual" || run.Attributes["retention.deleted"] != 1.0 || run.Events[1].Attributes["retention.subsystem"] != "model_call_events" {
+		t.Errorf("%+v", run)
+	}
+	if s.Do(t, "GET", base+"/traces?limit=1", nil).Data(t, &list); len(list) != 1 || list[0].RequestID != name {
+		t.Errorf("%+v", list)
+	}
+	for _, unknown := range []string{"retention:manual:1", "retention:manual:x", "retention:"} {
+		refused(t, s.Do(t, "GET", base+"/traces?request_id="+unknown, nil), http.StatusNotFound, "not_found", "not found")
+	}
 }

@@ -1,11 +1,11 @@
 package projections
 
-// Trace is an item of the list of traces: one run, as a trace.
+// Trace is an item of the list of traces: one run, or a pass of retention, as a trace.
 type Trace struct {
-	RequestID  string     `json:"request_id" doc:"The request that opened the run."`
+	RequestID  string     `json:"request_id" doc:"The request that opened the run; of a pass of retention: retention, the trigger and the time in nanoseconds since 1970, with colons between them."`
 	TraceID    string     `json:"trace_id,omitempty" doc:"The trace that the run belongs to: the caller's if the request had a traceparent."`
-	RunID      string     `json:"run_id" doc:"The run."`
-	TaskID     string     `json:"task_id" doc:"Its task."`
+	RunID      string     `json:"run_id,omitempty" doc:"The run; absent for a pass of retention."`
+	TaskID     string     `json:"task_id,omitempty" doc:"Its task."`
 	StartedAt  string     `json:"started_at,omitempty" format:"date-time" doc:"When the run was opened."`
 	SpanCount  int        `json:"span_count" doc:"Spans so far, open ones included."`
 	DurationMS int64      `json:"duration_ms,omitempty" doc:"From the start to the end; absent while the run is open."`
@@ -16,10 +16,10 @@ type Trace struct {
 
 // TraceDetail is one trace with its spans.
 type TraceDetail struct {
-	RequestID string      `json:"request_id" doc:"The request that opened the run."`
+	RequestID string      `json:"request_id" doc:"The request that opened the run, or the name of the pass of retention."`
 	TraceID   string      `json:"trace_id,omitempty" doc:"The trace that the run belongs to."`
-	RunID     string      `json:"run_id" doc:"The run."`
-	TaskID    string      `json:"task_id" doc:"Its task."`
+	RunID     string      `json:"run_id,omitempty" doc:"The run; absent for a pass of retention."`
+	TaskID    string      `json:"task_id,omitempty" doc:"Its task."`
 	StartedAt string      `json:"started_at,omitempty" format:"date-time" doc:"When the run was opened."`
 	EndedAt   string      `json:"ended_at,omitempty" format:"date-time" doc:"When the run ended; absent while it is open."`
 	Spans     []TraceSpan `json:"spans,omitempty" doc:"In the order in which they began, each after the one that it is part of."`

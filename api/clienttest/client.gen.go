@@ -4177,14 +4177,14 @@ type Trace struct {
 	// DurationMs From the start to the end; absent while the run is open.
 	DurationMs *int64 `json:"duration_ms,omitempty"`
 
-	// RequestId The request that opened the run.
+	// RequestId The request that opened the run; of a pass of retention: retention, the trigger and the time in nanoseconds since 1970, with colons between them.
 	RequestId string `json:"request_id"`
 
 	// Route Where its model calls went.
 	Route TraceRoute `json:"route"`
 
-	// RunId The run.
-	RunId string `json:"run_id"`
+	// RunId The run; absent for a pass of retention.
+	RunId *string `json:"run_id,omitempty"`
 
 	// SpanCount Spans so far, open ones included.
 	SpanCount int64 `json:"span_count"`
@@ -4199,7 +4199,7 @@ type Trace struct {
 	StatusMessage *string `json:"status_message,omitempty"`
 
 	// TaskId Its task.
-	TaskId string `json:"task_id"`
+	TaskId *string `json:"task_id,omitempty"`
 
 	// TraceId The trace that the run belongs to: the caller's if the request had a traceparent.
 	TraceId *string `json:"trace_id,omitempty"`
@@ -4246,14 +4246,14 @@ type TraceDetail struct {
 	// EndedAt When the run ended; absent while it is open.
 	EndedAt *time.Time `json:"ended_at,omitempty"`
 
-	// RequestId The request that opened the run.
+	// RequestId The request that opened the run, or the name of the pass of retention.
 	RequestId string `json:"request_id"`
 
 	// Route Where its model calls went.
 	Route TraceRoute `json:"route"`
 
-	// RunId The run.
-	RunId string `json:"run_id"`
+	// RunId The run; absent for a pass of retention.
+	RunId *string `json:"run_id,omitempty"`
 
 	// Spans In the order in which they began, each after the one that it is part of.
 	Spans *[]TraceSpan `json:"spans,omitempty"`
@@ -4262,7 +4262,7 @@ type TraceDetail struct {
 	StartedAt *time.Time `json:"started_at,omitempty"`
 
 	// TaskId Its task.
-	TaskId string `json:"task_id"`
+	TaskId *string `json:"task_id,omitempty"`
 
 	// TraceId The trace that the run belongs to.
 	TraceId *string `json:"trace_id,omitempty"`
@@ -6043,7 +6043,7 @@ type ClientInterface interface {
 
 	// ListTraces List traces, or get one
 	//
-	// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+	// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Passes of retention are traces, too. Spans hold names, numbers and words, no texts.
 	//
 	// Corresponds with GET /hecate/v1/traces (the `ListTraces` operationId).
 	ListTraces(ctx context.Context, params *ListTracesParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -7552,7 +7552,7 @@ func (c *Client) StartTask(ctx context.Context, taskId string, params *StartTask
 
 // ListTraces List traces, or get one
 //
-// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Passes of retention are traces, too. Spans hold names, numbers and words, no texts.
 //
 // Corresponds with GET /hecate/v1/traces (the `ListTraces` operationId).
 func (c *Client) ListTraces(ctx context.Context, params *ListTracesParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -13689,7 +13689,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListTracesWithResponse List traces, or get one
 	//
-	// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+	// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Passes of retention are traces, too. Spans hold names, numbers and words, no texts.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -20982,7 +20982,7 @@ func (c *ClientWithResponses) StartTaskWithResponse(ctx context.Context, taskId 
 
 // ListTracesWithResponse List traces, or get one
 //
-// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.
+// Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Passes of retention are traces, too. Spans hold names, numbers and words, no texts.
 //
 // Returns a wrapper object for the known response body format(s).
 //

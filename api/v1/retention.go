@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"hecate/commands"
 	"hecate/domain/fault"
 	"hecate/domain/retention"
+	"hecate/eventstore"
 	"hecate/projections"
 	"hecate/projections/audit"
 )
@@ -119,41 +121,55 @@ func (a *API) listRetentionRuns(ctx context.Context, in *retentionRunsInput) (*a
 		}
 		limit = min(n, passesPageMax)
 	}
-	passes, err := a.passes(ctx, limit)
+	records, err := a.passes(ctx, audit.Filter{}, audit.NewestFirst, limit)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]retentionRun, len(passes))
-	for i, p := range passes {
-		out[i] = retentionRunOf(p)
+	out := make([]retentionRun, len(records))
+	for i, r := range records {
+		pass, err := commands.RetentionOf(r)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = retentionRunOf(pass)
 	}
 	return list("retention_runs", out), nil
 }
 
-// passes are the newest passes that the log has.
-func (a *API) passes(ctx context.Context, limit int) (out []commands.RetentionResult, err error) {
-	f := audit.Filter{Types: []string{retention.Type}}
+// passes are records of passes that the log has.
+func (a *API) passes(ctx context.Context, f audit.Filter, order audit.Order, limit int) (out []eventstore.Record, err error) {
+	f.Types = []string{retention.Type}
 	for len(out) < limit {
-		page, err := a.Audit.Page(ctx, f, audit.NewestFirst, limit-len(out))
+		page, err := a.Audit.Page(ctx, f, order, limit-len(out))
 		if err != nil {
 			return nil, err
 		}
-		for _, found := range page.Found {
-			records, err := a.Commands.Store.ReadAll(ctx, found.Position-1, 1)
-			if err != nil {
-				return nil, err
-			}
-			if len(records) == 0 || records[0].Stream != retention.Stream {
-				continue // a caller's event may have the name
-			}
-			p, err := commands.RetentionOf(records[0])
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, p)
+		positions := make([]int64, len(page.Found))
+		for i, found := range page.Found {
+			positions[i] = found.Position
 		}
-		if f.Before = page.Next; f.Before == 0 {
+		if order == audit.NewestFirst {
+			slices.Reverse(positions)
+		}
+		records, err := a.Commands.Store.ReadAt(ctx, positions)
+		if err != nil {
+			return nil, err
+		}
+		if order == audit.NewestFirst {
+			slices.Reverse(records)
+		}
+		for _, r := range records {
+			if r.Stream == retention.Stream { // a caller's event may have the name
+				out = append(out, r)
+			}
+		}
+		if page.Next == 0 {
 			break
+		}
+		if order == audit.NewestFirst {
+			f.Before = page.Next
+		} else {
+			f.After = page.Next
 		}
 	}
 	return out, nil

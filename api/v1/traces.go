@@ -5,12 +5,17 @@ import (
 	"encoding/json"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"hecate/domain/fault"
 	"hecate/projections"
+	"hecate/projections/audit"
+	"hecate/projections/traces"
 )
 
 // Limits of a list of traces. Any other value than 1 to tracesMax means tracesPage, as
@@ -60,7 +65,7 @@ func (a *API) registerTraces() {
 		id: "listTraces", method: http.MethodGet, path: Base + "/traces", tag: "System",
 		summary: "List traces, or get one",
 		description: "Each run is a trace, told from the log: spans with the times of the events, and with ids that are the same on every server and in " +
-			"what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Spans hold names, numbers and words, no texts.",
+			"what is exported over OTLP. The list has the newest runs first; runs of deleted tasks are not in it. Passes of retention are traces, too. Spans hold names, numbers and words, no texts.",
 		fails: []int{http.StatusNotFound},
 		example: map[string]any{"object": "list", "data": []any{map[string]any{
 			"request_id": "req_5f0c2c6f2a7b4d1e9a3c8b70", "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736", "run_id": "run_0a1b2c3d4e5f60718293a4b5",
@@ -82,7 +87,10 @@ func (a *API) listTraces(ctx context.Context, in *tracesInput) (*answer[tracesAn
 	if err != nil {
 		return nil, err
 	}
-	found := make([]projections.Trace, 0, len(ids))
+	found, err := a.passTraces(ctx, limit)
+	if err != nil {
+		return nil, err
+	}
 	for _, id := range ids {
 		it, err := a.traces.Item(ctx, id)
 		if err != nil {
@@ -90,12 +98,52 @@ func (a *API) listTraces(ctx context.Context, in *tracesInput) (*answer[tracesAn
 		}
 		found = append(found, it)
 	}
-	return of("list", tracesAnswer{List: found}), nil
+	slices.SortStableFunc(found, func(x, y projections.Trace) int { return strings.Compare(y.StartedAt, x.StartedAt) })
+	return of("list", tracesAnswer{List: found[:min(limit, len(found))]}), nil
+}
+
+// passTraces are the traces of the newest passes of retention.
+func (a *API) passTraces(ctx context.Context, limit int) ([]projections.Trace, error) {
+	records, err := a.passes(ctx, audit.Filter{}, audit.NewestFirst, limit)
+	out := make([]projections.Trace, 0, 2*limit)
+	for _, r := range records {
+		t, err := traces.Pass(r)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, t.Item())
+	}
+	return out, err
+}
+
+// passesAtOnce is how many passes that end about the same time are looked through for one.
+const passesAtOnce = 64
+
+// passTrace returns the trace of the pass that began at a time.
+func (a *API) passTrace(ctx context.Context, name string, began time.Time) (*answer[tracesAnswer], error) {
+	records, err := a.passes(ctx, audit.Filter{From: began}, audit.OldestFirst, passesAtOnce)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range records {
+		t, err := traces.Pass(r)
+		if err != nil {
+			return nil, err
+		}
+		if t.Run.RequestID == name {
+			d := t.Detail()
+			return of("trace", tracesAnswer{Detail: &d}), nil
+		}
+	}
+	return nil, fault.NotFound("not_found", "trace %q not found", name)
 }
 
 // getTrace returns the trace of the latest run that the request opened in the trace; any
 // trace if none is named.
 func (a *API) getTrace(ctx context.Context, requestID, traceID string) (*answer[tracesAnswer], error) {
+	if began, ok := traces.PassStart(requestID); ok {
+		return a.passTrace(ctx, requestID, began)
+	}
 	ids, err := a.Views.Opened(ctx, requestID, sameRequestMax)
 	if err != nil {
 		return nil, err

@@ -16,6 +16,8 @@ import (
 	"github.com/ThreeDotsLabs/watermill"
 	"github.com/ThreeDotsLabs/watermill/message"
 
+	"hecate/domain/retention"
+	"hecate/domain/trace"
 	"hecate/eventstore"
 	"hecate/eventstore/relay"
 	"hecate/projections/traces"
@@ -116,6 +118,10 @@ func (f *Follower) takeAll(ctx context.Context, records []eventstore.Record) err
 }
 
 func (f *Follower) take(ctx context.Context, rec eventstore.Record) error {
+	if rec.Stream == retention.Stream && rec.Type == retention.Type {
+		f.pass(rec)
+		return nil
+	}
 	id, ok := strings.CutPrefix(rec.Stream, traces.StreamPrefix)
 	if !ok || !traces.Wants(rec.Type) {
 		return nil
@@ -131,6 +137,24 @@ func (f *Follower) take(ctx context.Context, rec eventstore.Record) error {
 		}
 	}
 	return nil
+}
+
+// pass hands on the spans of a pass of retention. One that is not understood says nothing.
+func (f *Follower) pass(rec eventstore.Record) {
+	t, err := traces.Pass(rec)
+	if err != nil {
+		return
+	}
+	wanted := t.Run.Place.Sampled()
+	if t.Run.Place.SpanID == "" { // of no request
+		wanted = f.Tracer.Sampled(t.Run.Place.TraceID, trace.Parent{})
+	}
+	if !wanted {
+		return
+	}
+	for _, s := range t.Spans {
+		f.Tracer.Export(s)
+	}
 }
 
 // run returns the run as it was before the given version.

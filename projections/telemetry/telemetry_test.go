@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"hecate/domain/event"
+	"hecate/domain/retention"
 	"hecate/domain/run"
 	"hecate/domain/trace"
 	"hecate/eventstore"
@@ -299,5 +300,35 @@ func BenchmarkFollow(b *testing.B) {
 				r.Record(rec)
 			}
 		}
+	}
+}
+
+// Passes of retention are handed on when they are over.
+func TestPasses(t *testing.T) {
+	log := projectiontest.New(t)
+	r := receive(t, log)
+	f := r.follow(t)
+	log.Add(retention.Stream, retention.Finished{StartedAt: projectiontest.Start, Trigger: retention.TriggerScheduled, Results: []retention.Result{
+		{Name: retention.ModelCallEvents, Deleted: 3}, {Name: retention.RunContents, Error: "it said: secret"}, {Name: retention.ChatApprovals, Skipped: true},
+	}})
+	log.Raw(retention.Stream, log.Event(retention.Type, []byte(`"odd"`)))
+	log.Raw("external-run_1", log.Event(retention.Type, []byte(`{"trigger":"a caller's"}`)))
+	for range 2 {
+		if err := f.CatchUp(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := map[string]string{}
+	for _, s := range r.spans.GetSpans() {
+		for _, e := range s.Events {
+			got[s.Name] += e.Name + " "
+		}
+		if s.Parent.SpanID().IsValid() == (s.Name == traces.Request) || !s.EndTime.Equal(projectiontest.Start) {
+			t.Errorf("%s: parent %v, ends %v", s.Name, s.Parent, s.EndTime)
+		}
+	}
+	want := map[string]string{traces.PassSpan: "retention.run.started retention.subsystem.finished retention.subsystem.failed retention.history.persisted retention.run.finished "}
+	if diff := cmp.Diff(want, got); diff != "" || len(r.spans.GetSpans()) != 2 {
+		t.Errorf("%d spans (-want +got)\n%s", len(r.spans.GetSpans()), diff)
 	}
 }

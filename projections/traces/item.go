@@ -7,7 +7,7 @@ import (
 	"hecate/projections"
 )
 
-// Trace is a run's trace as it stands in the log, with all its spans.
+// Trace is the trace of a run, or of a pass of retention, as it stands in the log, with all its spans.
 type Trace struct {
 	Run   *Run
 	Spans []Span // in the order of their beginnings, each after its parent

@@ -19,7 +19,7 @@ import (
 
 // The names of spans, and with them the families of what happens.
 const (
-	Request  = "gateway.request" // the root of a run
+	Request  = "gateway.request" // the root of a run, and of a pass
 	Router   = "gateway.router"
 	Provider = trace.PartCall // one model call
 	Usage    = "gateway.usage"
@@ -29,6 +29,7 @@ const (
 	Artifact = "orchestrator.artifact"
 	Approval = "orchestrator.approval"
 	Queue    = "orchestrator.queue"
+	PassSpan = "retention.run" // a pass of retention
 )
 
 // The kinds and statuses of spans.
@@ -76,7 +77,7 @@ const eventsMax = 128
 // phases are the hecate.phase of the events in each family.
 var phases = map[string]string{
 	Request: "request", Router: "routing", Provider: "provider", Usage: "usage", Task: "orchestration", RunSpan: "orchestration",
-	Step: "tool", Artifact: "artifact", Approval: "approval", Queue: "queue",
+	Step: "tool", Artifact: "artifact", Approval: "approval", Queue: "queue", PassSpan: "retention",
 }
 
 // note adds an event to the span, with the phase of its family.

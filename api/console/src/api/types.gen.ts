@@ -1804,12 +1804,12 @@ export interface TaskList {
 export interface Trace {
   /** From the start to the end; absent while the run is open. */
   duration_ms?: number;
-  /** The request that opened the run. */
+  /** The request that opened the run; of a pass of retention: retention, the trigger and the time in nanoseconds since 1970, with colons between them. */
   request_id: string;
   /** Where its model calls went. */
   route: TraceRoute;
-  /** The run. */
-  run_id: string;
+  /** The run; absent for a pass of retention. */
+  run_id?: string;
   /** Spans so far, open ones included. */
   span_count: number;
   /** When the run was opened. */
@@ -1819,7 +1819,7 @@ export interface Trace {
   /** Why, as a word: such as max_model_calls_exceeded. */
   status_message?: string;
   /** Its task. */
-  task_id: string;
+  task_id?: string;
   /** The trace that the run belongs to: the caller's if the request had a traceparent. */
   trace_id?: string;
 }
@@ -1848,18 +1848,18 @@ export interface TraceCandidate {
 export interface TraceDetail {
   /** When the run ended; absent while it is open. */
   ended_at?: string;
-  /** The request that opened the run. */
+  /** The request that opened the run, or the name of the pass of retention. */
   request_id: string;
   /** Where its model calls went. */
   route: TraceRoute;
-  /** The run. */
-  run_id: string;
+  /** The run; absent for a pass of retention. */
+  run_id?: string;
   /** In the order in which they began, each after the one that it is part of. */
   spans?: TraceSpan[];
   /** When the run was opened. */
   started_at?: string;
   /** Its task. */
-  task_id: string;
+  task_id?: string;
   /** The trace that the run belongs to. */
   trace_id?: string;
 }
