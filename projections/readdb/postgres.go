@@ -33,6 +33,9 @@ func OpenPostgres(ctx context.Context, dsn, prefix string) (*DB, error) {
 	// Without statistics, which come minutes after the rows, the server would gather all
 	// that a page is the beginning of, to sort it. Indexes have the order already.
 	config.RuntimeParams["enable_bitmapscan"] = "off"
+	// With statistics it would rather read the whole of a table of middling size than look up
+	// the hundred rows that a question names.
+	config.RuntimeParams["enable_seqscan"] = "off"
 	pool := stdlib.OpenDB(*config)
 	pool.SetMaxOpenConns(postgresReaders + postgresWriters)
 	pool.SetMaxIdleConns(postgresReaders + postgresWriters)
