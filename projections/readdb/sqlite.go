@@ -65,7 +65,8 @@ func openFile(ctx context.Context, path string) (*DB, error) {
 		return nil, err
 	}
 	// NORMAL loses the last commits with the power and keeps the file whole.
-	write := openPool(path, 1, "journal_mode(wal)", "synchronous(normal)",
+	// What an erasure takes away is overwritten, not only unlinked.
+	write := openPool(path, 1, "journal_mode(wal)", "synchronous(normal)", "secure_delete(1)",
 		"wal_autocheckpoint(4000)", "journal_size_limit(33554432)", "cache_size(-8192)")
 	read := openPool(path, readersMax, "query_only(1)", "cache_size(-1024)")
 	db := &DB{pool: write, readPool: read, write: newSessions(write, 1, true), read: newSessions(read, readersMax, true)}
