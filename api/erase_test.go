@@ -30,12 +30,12 @@ func allShown(t *testing.T, s *apitest.Server) string {
 	task, run := base+"/tasks/"+apitest.TaskID, base+"/tasks/"+apitest.TaskID+"/runs/"+apitest.RunID
 	var all strings.Builder
 	for _, path := range []string{
-		task, task + "/runs", run, run + "/steps", run + "/artifacts", run + "/patches", run + "/events?limit=500", run + "/conversation", run + "/approvals",
-		task + "/approvals", task + "/activity", base + "/events?limit=500", auditPath + "?limit=500", auditPath + "?path=/tmp/ws/",
+		task, task + "/runs", run, run + "/steps", run + "/artifacts", run + "/patches", run + "/events?limit=500",
+		task + "/approvals", base + "/events?limit=500", auditPath + "?limit=500", auditPath + "?path=/tmp/ws/",
 		base + "/audit/tasks/" + apitest.TaskID, base + "/audit/runs/" + apitest.RunID + "?as_of=60", base + "/usage/events",
 	} {
 		a := s.Do(t, "GET", path, nil)
-		if a.Status != http.StatusOK && a.Status != http.StatusNotFound {
+		if a.Status != http.StatusOK {
 			t.Fatalf("%s: %d %s", path, a.Status, a.Body)
 		}
 		all.Write(a.Body)
