@@ -49,7 +49,7 @@ func OpenSQLite(ctx context.Context, path, prefix string, conns int) (*Log, erro
 // written is read as it is, if there is no write-ahead log beside it.
 func waysToRead(path string) []string {
 	name := "file:" + strings.NewReplacer("%", "%25", "?", "%3f", "#", "%23").Replace(filepath.ToSlash(path))
-	params := url.Values{"_pragma": {"busy_timeout(30000)", "mmap_size(0)", "query_only(1)", "temp_store(memory)", "cache_size(-8192)"}}.Encode()
+	params := url.Values{"_pragma": {"busy_timeout(30000)", "mmap_size(0)", "query_only(1)", "temp_store(memory)", "cache_size(-2048)"}}.Encode()
 	ways := []string{name + "?mode=ro&" + params}
 	if info, err := os.Stat(path + "-wal"); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
 		ways = append(ways, name+"?mode=ro&immutable=1&"+params)
