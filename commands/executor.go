@@ -81,7 +81,8 @@ func (x *Executor) read(ctx context.Context, stream string, after int64, fetch e
 			if err != nil {
 				return fmt.Errorf("read %s at version %d: %w", stream, r.Version, err)
 			}
-			each(event.Event{ID: r.ID, Position: r.Position, Version: r.Version, At: r.At, Payload: p})
+			_, withheld := event.SplitWithheld(r.Data)
+			each(event.Event{ID: r.ID, Position: r.Position, Version: r.Version, At: r.At, Payload: p, Withheld: withheld})
 			after = r.Version
 		}
 		if len(recs) < readPage {

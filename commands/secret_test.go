@@ -13,9 +13,10 @@ import (
 
 	"hecate/commands"
 	"hecate/domain/event"
-	_ "hecate/domain/operation" // every kind of event is looked at
+	"hecate/domain/fault"
+	"hecate/domain/operation"
 	"hecate/domain/permission"
-	_ "hecate/domain/preset"
+	_ "hecate/domain/preset" // every kind of event is looked at
 	"hecate/domain/run"
 	"hecate/domain/secret"
 	"hecate/domain/task"
@@ -67,6 +68,30 @@ func TestNoEventBringsASecretIntoTheLog(t *testing.T) {
 	}
 	if recorded < 50 {
 		t.Errorf("only %d events were looked at", recorded)
+	}
+}
+
+// What would write the marker into a file instead of the secret is refused.
+func TestAPatchWithoutItsSecretIsNotTakenBack(t *testing.T) {
+	x := withSecret(t, newExecutor(t))
+	id := newTask(t, x, agent())
+	started, err := x.StartRun(t.Context(), commands.Meta{}, id, run.Ahead{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for artifact, diff := range map[string]string{"a1": "-" + planted, "a2": "-x"} {
+		patch := run.FilePatch{ArtifactID: artifact, ArtifactStatus: operation.Applied, Diff: event.NewText(diff)}
+		if _, err := x.Advance(t.Context(), commands.Meta{}, started.State, patch); err != nil {
+			t.Fatal(err)
+		}
+		p := operation.Patch{ID: artifact}
+		if _, err := x.OutlineRun(t.Context(), started.RunID, p.Apply); err != nil {
+			t.Fatal(err)
+		}
+		err = p.May(operation.PatchRevert)
+		if f, refused := fault.Of(err); refused != (artifact == "a1") || refused && !strings.Contains(f.Message, "OPENAI_API_KEY") {
+			t.Errorf("%s: %v", artifact, err)
+		}
 	}
 }
 

@@ -96,6 +96,10 @@ type Env struct {
 	// Opened reports whether the run has opened a terminal of that id, here or in another
 	// worker; nil: not known.
 	Opened func(terminalID string) bool
+	// Withheld is told the names of secrets that were withheld from what the call returns or
+	// hands over, where that was still whole. It may be called at any time until Run returns;
+	// nil: nobody wants to know.
+	Withheld func(names []string)
 	// EditConfig makes one change of a permission file and returns the file's path; nil:
 	// nobody is attached who could have said yes to it.
 	EditConfig func(ctx context.Context, c permission.Change) (file string, err error)

@@ -33,7 +33,7 @@ type Event struct {
 	Version  int64     // 1, 2, 3 … within the stream
 	At       time.Time // when it was recorded (UTC, microseconds)
 	Payload  Payload
-	Withheld []string // of an event that is to be recorded: names of the secrets that its payload is without, see Without
+	Withheld []string // names of the secrets that its payload is without, see Without
 
 	looked bool
 }

@@ -1,6 +1,8 @@
 package operation
 
 import (
+	"strings"
+
 	"hecate/domain/event"
 	"hecate/domain/fault"
 	"hecate/domain/run"
@@ -18,6 +20,8 @@ type Patch struct {
 	ID     string // of its artifact
 	Fact   run.FilePatch
 	Status string // "" while the run has no such patch
+
+	withheld []string // secrets that are not in Fact
 }
 
 // Apply folds one event of the run.
@@ -25,7 +29,7 @@ func (p *Patch) Apply(e event.Event) {
 	switch f := e.Payload.(type) {
 	case run.FilePatch:
 		if f.ArtifactID == p.ID {
-			p.Fact, p.Status = f, f.ArtifactStatus
+			p.Fact, p.Status, p.withheld = f, f.ArtifactStatus, e.Withheld
 		}
 	case run.FileApplied:
 		if f.ArtifactID == p.ID {
@@ -46,6 +50,10 @@ func (p *Patch) May(k Kind) error {
 	}
 	switch p.Status {
 	case want:
+		if len(p.withheld) > 0 {
+			return fault.Conflict("invalid_request", "the patch held the secret %s, which the log does not have, so the file would not get it back; "+
+				"change the file by hand, or restore the workspace to before the call", strings.Join(p.withheld, ", "))
+		}
 		return nil
 	case "":
 		return fault.NotFound("not_found", "task patch not found")

@@ -34,6 +34,9 @@ type DispatchIntended struct {
 	ApprovalID     string         `json:"approval_id,omitempty"` // the approval that authorises it
 	Locks          []string       `json:"locks,omitempty"`       // execution locks held meanwhile
 	Files          []FileDigest   `json:"files,omitempty"`       // what the call runs, as it stands right before
+	// SecretsNamed are the secrets of the server that the call names, such as the variables in
+	// its command, whether or not it gets at them.
+	SecretsNamed []string `json:"secrets_named,omitempty" erased:"keep"`
 }
 
 // FileDigest is what a file held at a moment: a script that a call names is run as it is

@@ -89,6 +89,21 @@ func (s *Set) Withhold(text string) (string, []string) {
 	return t.withhold(text)
 }
 
+// Marked returns, of secrets that were withheld before, those whose markers text holds.
+func (s *Set) Marked(text string, withheld []string) []string {
+	t := s.current()
+	if t == nil || len(withheld) == 0 {
+		return nil
+	}
+	var out []string
+	for _, h := range t.values {
+		if slices.Contains(withheld, h.names[0]) && strings.Contains(text, Marker(h.names[0])) {
+			out = append(out, h.names...)
+		}
+	}
+	return out
+}
+
 // Named returns which of the secrets a text names, as a word of its own, without having
 // their values: the variables in the text of a command.
 func (s *Set) Named(text string) []string {

@@ -164,6 +164,12 @@ func TestAStreamKeepsBackOnlyWhatMayBeASecret(t *testing.T) {
 	if got := stream.End(); got != key[:10] {
 		t.Errorf("the end is %q", got)
 	}
+	s := holding(t)
+	s.Add("ALIAS", key)
+	names := stream.Withheld()
+	if got := s.Marked("a [secret OPENAI_API_KEY] [secret DATABASE_URL]", names); !slices.Equal(got, []string{"OPENAI_API_KEY", "ALIAS"}) || s.Marked("nothing", names) != nil {
+		t.Errorf("%q, of %q", got, names)
+	}
 }
 
 func BenchmarkWithhold(b *testing.B) {

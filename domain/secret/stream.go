@@ -1,13 +1,17 @@
 package secret
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Stream withholds secrets from a text that comes in pieces. Of each piece it keeps back what
 // may be the beginning of a secret until more of the text tells, which is less than the
 // longest secret has, and nothing at all of most texts. The zero value withholds nothing.
 type Stream struct {
-	set  *Set
-	held string
+	set   *Set
+	held  string
+	names []string
 }
 
 // Stream returns a stream that nothing was written to.
@@ -32,7 +36,7 @@ func (s *Stream) Write(piece string) string {
 			return
 		}
 		out.WriteString(text[done:r.start])
-		t.mark(&out, r, nil)
+		s.names = t.mark(&out, r, s.names)
 		done = r.end
 	})
 	s.held = strings.Clone(text[cut:])
@@ -51,7 +55,15 @@ func (s *Stream) Rest() string {
 
 // End ends the text and returns what was kept back.
 func (s *Stream) End() string {
-	rest := s.Rest()
+	rest, names := s.set.Withhold(s.held)
 	s.held = ""
+	for _, n := range names {
+		if !slices.Contains(s.names, n) {
+			s.names = append(s.names, n)
+		}
+	}
 	return rest
 }
+
+// Withheld returns the names of what was withheld so far.
+func (s *Stream) Withheld() []string { return s.names[:len(s.names):len(s.names)] }

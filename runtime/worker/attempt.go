@@ -36,6 +36,7 @@ type attempt struct {
 	entered bool                // it has a share of its workspace
 	watched bool                // by the repetition guard, when it was decided last
 	changes changes             // what calls do to the workspace
+	lacks   lacks               // what the output of the call under way is without
 }
 
 // errLost says that the run was changed by somebody else; s was folded anew.

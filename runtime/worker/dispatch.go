@@ -41,6 +41,7 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 		return ctx.Err()
 	}
 	intent := a.intend(e, p)
+	a.lacks.clear()
 	env := a.env(e.Call, intent.StepID)
 	a.stage(intent)
 	if p.Before != nil {
@@ -61,6 +62,7 @@ func (a *attempt) dispatch(ctx context.Context, e run.Dispatch) error {
 	settled := settlement(intent, r)
 	settled.Repeat = a.repeated(e.Call, r.Text)
 	a.stage(settled)
+	a.lacks.clear()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -74,6 +76,7 @@ func (a *attempt) intend(e run.Dispatch, p prepared) run.DispatchIntended {
 	intent := run.DispatchIntended{
 		ModelCallIndex: e.Index, ToolCallID: e.Call.ID, ToolName: e.Call.Name, CallDigest: run.CallDigest(e.Call), StepID: a.s.NextStepID(), StepKind: "tool",
 		Title: e.Call.Name + " (dispatching)", Ruling: run.RulingOf(e.Verdict), ApprovalID: e.ApprovalID, Locks: e.Locks, Files: a.scripts(e.Call, p),
+		SecretsNamed: a.secretsNamed(e.Call),
 	}
 	intent.Input = maps.Clone(p.Input)
 	if intent.Input == nil {

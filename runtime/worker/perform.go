@@ -262,7 +262,7 @@ func (a *attempt) env(c run.ToolCall, stepID string) *tools.Env {
 
 		Terminals: a.terminals(), Opened: a.opened,
 
-		EditConfig: a.editConfig(c),
+		EditConfig: a.editConfig(c), Withheld: a.lacks.add,
 	}
 }
 

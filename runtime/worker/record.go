@@ -31,8 +31,7 @@ func (a *attempt) stage(payloads ...event.Payload) {
 	now := a.Clock.Now()
 	for _, p := range payloads {
 		// The id makes a repeated append harmless whose first answer was lost.
-		// What is folded is what the log will say: the model is told that, and nothing else is done.
-		e := a.Executor.Withhold(event.Event{ID: a.Executor.NewID(), Version: a.s.Version + 1, At: now, Payload: p})
+		e := a.withhold(event.Event{ID: a.Executor.NewID(), Version: a.s.Version + 1, At: now, Payload: p})
 		a.s.Apply(e)
 		a.staged = append(a.staged, e)
 	}

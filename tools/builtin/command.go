@@ -119,10 +119,16 @@ func runCommand(ctx context.Context, env *tools.Env, kind commandKind, call invo
 	streams := map[string]*secret.Stream{process.Stdout: env.Settings.Secrets.Stream(), process.Stderr: env.Settings.Secrets.Stream()}
 	x.res = process.Run(ctx, process.Command{
 		Argv: argv, Set: set, Dir: x.dir, Timeout: env.CommandTimeout(), OutputMax: env.Settings.OutputMaxBytes, Lease: env.Settings.Lease,
-		Output: func(stream string, data []byte) error { return x.take(stream, streams[stream].Write(string(data))) },
+		Output: func(stream string, data []byte) error {
+			text := streams[stream].Write(string(data))
+			tellWithheld(env, streams[stream].Withheld())
+			return x.take(stream, text)
+		},
 	})
 	for _, stream := range []string{process.Stdout, process.Stderr} {
-		_ = x.take(stream, streams[stream].End()) // what ended the command ended it before
+		rest := streams[stream].End()
+		tellWithheld(env, streams[stream].Withheld())
+		_ = x.take(stream, rest) // what ended the command ended it before
 	}
 	x.res.Stdout, x.res.Stderr = x.size[process.Stdout], x.size[process.Stderr]
 	switch {
@@ -170,6 +176,12 @@ func (x *execution) prepare() (argv, set []string, err error) {
 	return w.Wrap(x.call.argv, sandbox.Confine{
 		Root: x.env.RootPath, Dir: x.dir, ReadOnly: x.env.ReadOnly, Network: x.env.Network, Hidden: x.env.Settings.Hidden, Cache: x.env.CacheDir, Set: x.call.set, TTY: x.call.tty,
 	}), nil, nil
+}
+
+func tellWithheld(env *tools.Env, names []string) {
+	if len(names) > 0 && env.Withheld != nil {
+		env.Withheld(names)
+	}
 }
 
 // take takes output as it is recorded.

@@ -35,6 +35,8 @@ func TestOutputInPiecesHoldsNoSecret(t *testing.T) {
 		}
 		return emit(ctx, p)
 	}
+	var told []string
+	w.Env.Withheld = func(names []string) { told = names }
 	r := w.Call(tool(t, "shell_exec"), args{
 		"command": "printf 'before " + apiKey[:13] + "'; until [ -e seen ]; do sleep 0.01; done; printf '" + apiKey[13:] + " after'; printf " + apiKey[:5] + " >&2",
 	})
@@ -50,6 +52,9 @@ func TestOutputInPiecesHoldsNoSecret(t *testing.T) {
 	want := "before [secret OPENAI_API_KEY] after"
 	if out["stdout"] != want || out["stderr"] != apiKey[:5] || !strings.Contains(r.Text, want) || len(w.Emitted()) == 0 {
 		t.Errorf("%q, %s", out, r.Text)
+	}
+	if len(told) != 1 || told[0] != "OPENAI_API_KEY" {
+		t.Errorf("it tells of %q", told)
 	}
 	exited := r.Facts[len(r.Facts)-2].(run.ShellExited)
 	if exited.StdoutBytes != int64(len(want)) || exited.StderrBytes != 5 {
@@ -72,6 +77,8 @@ func TestATerminalShowsNoSecret(t *testing.T) {
 	registry := terminal.NewRegistry()
 	t.Cleanup(registry.Shut)
 	w.Env.Terminals = registry.Of(w.Env.RunID)
+	var told []string
+	w.Env.Withheld = func(names []string) { told = names }
 	opened := w.Call(tool(t, "terminal_open"), args{"command": "sh", "args": []string{"-c", "printf 'key: " + apiKey[:9] + "'; read _; printf '" + apiKey[9:] + "'; read _; printf s"}})
 	id, _ := opened.Output["terminal_id"].(string)
 	for range 2 {
@@ -84,8 +91,8 @@ func TestATerminalShowsNoSecret(t *testing.T) {
 		_, text, _ := strings.Cut(r.Text, "--- output ---\n")
 		shown = append(shown, text)
 	}
-	if shown[0] != "key: [secret OPENAI_API_KEY]s" {
-		t.Errorf("%q", shown)
+	if shown[0] != "key: [secret OPENAI_API_KEY]s" || len(told) != 1 {
+		t.Errorf("%q, %q", shown, told)
 	}
 	for _, text := range shown {
 		if strings.Contains(apiKey, strings.TrimSuffix(text, "s")) {

@@ -73,7 +73,7 @@ func findTerminal(env *tools.Env, id string) (*terminal.Terminal, tools.Result) 
 
 // terminalView is what a result tells of a terminal.
 type terminalView struct {
-	tool      string
+	env       *tools.Env
 	t         *terminal.Terminal
 	shown     int    // bytes of output
 	alive     string // what the title says while the process runs
@@ -86,6 +86,7 @@ type terminalView struct {
 func (v terminalView) result() tools.Result {
 	r, ended := v.t.Result()
 	text, cut := v.t.Tail(v.shown)
+	tellWithheld(v.env, v.t.Withheld())
 	out := map[string]any{"terminal_id": v.t.ID(), "running": !ended, "output_bytes": len(text), "truncated": cut}
 	state := v.alive
 	var b strings.Builder
@@ -116,7 +117,7 @@ func (v terminalView) result() tools.Result {
 	if v.problem != "" {
 		state = "failed"
 	}
-	return v.settled(tools.Result{Text: b.String(), Title: v.tool + " (" + state + ")", Output: out, ExitCode: int64(r.ExitCode)})
+	return v.settled(tools.Result{Text: b.String(), Title: v.env.ToolName + " (" + state + ")", Output: out, ExitCode: int64(r.ExitCode)})
 }
 
 func (v terminalView) settled(r tools.Result) tools.Result {

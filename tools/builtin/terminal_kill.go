@@ -23,7 +23,7 @@ var terminalKill = tools.New(tools.Spec[terminalID]{
 			return none
 		}
 		t.Kill()
-		v := terminalView{tool: env.ToolName, t: t, shown: terminalShown, alive: "running"}
+		v := terminalView{env: env, t: t, shown: terminalShown, alive: "running"}
 		if !t.Wait(context.WithoutCancel(ctx), terminal.CloseMax) {
 			v.problem, v.errorKind = "the processes were told to end and are not gone yet", tools.KindDispatch
 		}

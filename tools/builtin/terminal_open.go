@@ -127,7 +127,7 @@ func openTerminal(_ context.Context, env *tools.Env, in terminalOpenIn) tools.Re
 		r.Facts = []event.Payload{run.ToolFailed{ToolEnd: terminalEnds(env, r.ErrorText)}}
 		return r
 	}
-	r := terminalView{tool: env.ToolName, t: t, shown: terminalShown, alive: "started"}.result()
+	r := terminalView{env: env, t: t, shown: terminalShown, alive: "started"}.result()
 	r.Facts = []event.Payload{run.ToolCompleted{ToolEnd: terminalEnds(env, "")}}
 	return r
 }

@@ -22,7 +22,7 @@ var terminalRead = tools.New(tools.Spec[terminalReadIn]{
 		if t == nil {
 			return none
 		}
-		return terminalView{tool: env.ToolName, t: t, shown: in.MaxBytes, alive: "started"}.result()
+		return terminalView{env: env, t: t, shown: in.MaxBytes, alive: "started"}.result()
 	},
 })
 

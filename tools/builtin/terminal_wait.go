@@ -37,5 +37,5 @@ func waitForTerminal(ctx context.Context, env *tools.Env, in terminalWaitIn) too
 	if !ended && ctx.Err() != nil {
 		return tools.Cancelled(ctx, env.ToolName)
 	}
-	return terminalView{tool: env.ToolName, t: t, shown: terminalShown, alive: "running", timedOut: !ended}.result()
+	return terminalView{env: env, t: t, shown: terminalShown, alive: "running", timedOut: !ended}.result()
 }

@@ -60,7 +60,7 @@ func writeTerminal(ctx context.Context, env *tools.Env, in terminalWriteIn) tool
 	if t == nil {
 		return none
 	}
-	v := terminalView{tool: env.ToolName, t: t, shown: terminalShown, alive: "started"}
+	v := terminalView{env: env, t: t, shown: terminalShown, alive: "started"}
 	err := t.Write(ctx, in.Input)
 	switch {
 	case err == nil:

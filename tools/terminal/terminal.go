@@ -109,6 +109,9 @@ func (t *Terminal) Typed(input string) (texts []string, kind sandbox.Input) {
 // device cannot tell; of that one the ends of lines are as in files.
 func (t *Terminal) Tail(most int) (text string, cut bool) { return t.output.tail(most) }
 
+// Withheld returns the names of the secrets that were withheld from what the process wrote.
+func (t *Terminal) Withheld() []string { return t.output.withheld() }
+
 // Written is how many bytes of output there were.
 func (t *Terminal) Written() int64 { return t.output.size() }
 

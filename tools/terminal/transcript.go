@@ -74,6 +74,12 @@ func (t *transcript) tail(most int) (text string, cut bool) {
 	return text, cut
 }
 
+func (t *transcript) withheld() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.secrets.Withheld()
+}
+
 func (t *transcript) size() int64 {
 	t.mu.Lock()
 	defer t.mu.Unlock()
