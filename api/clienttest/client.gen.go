@@ -2150,6 +2150,11 @@ type Event struct {
 	// SchemaVersion Version of this envelope.
 	SchemaVersion EventSchemaVersion `json:"schema_version"`
 
+	// SecretsWithheld The names of secrets of the server that stood in it, and were recorded nowhere: [secret NAME] stands in their place.
+	//
+	// Examples: ["OPENAI_API_KEY"]
+	SecretsWithheld *[]string `json:"secrets_withheld,omitempty"`
+
 	// Sequence Place in the order of all events of the server; strictly increasing, with gaps. It is the cursor of lists and streams.
 	//
 	// Examples: 128
@@ -4580,6 +4585,9 @@ type ListAuditEventsParams struct {
 
 	// Host Only events that name this host; with a port only those that name that port.
 	Host *string `form:"host,omitempty" json:"host,omitempty"`
+
+	// Secret Only events from which this secret of the server was withheld, and calls that name it: the variable that it is in, or operator:NAME.
+	Secret *string `form:"secret,omitempty" json:"secret,omitempty"`
 
 	// ApprovalId Only events that name this approval: the question, its answer, and the calls that it allowed.
 	ApprovalId *string `form:"approval_id,omitempty" json:"approval_id,omitempty"`
@@ -8266,6 +8274,18 @@ func NewListAuditEventsRequest(server string, params *ListAuditEventsParams) (*h
 		if params.Host != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "host", *params.Host, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Secret != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "secret", *params.Secret, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {

@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"hecate/api/request"
+	"hecate/domain/event"
 	"hecate/domain/ident"
 	"hecate/eventstore"
 	"hecate/projections"
@@ -36,6 +37,8 @@ type Event struct {
 	OccurredAt    string          `json:"occurred_at" format:"date-time" doc:"When it was recorded."`
 	Type          string          `json:"type" doc:"What happened, such as run.started. Accept types that you don't know." example:"run.started"`
 	Data          json.RawMessage `json:"data" doc:"What is known about it, depending on the type. Accept members that you don't know."`
+
+	SecretsWithheld []string `json:"secrets_withheld,omitempty" doc:"The names of secrets of the server that stood in it, and were recorded nowhere: [secret NAME] stands in their place." example:"[\"OPENAI_API_KEY\"]"`
 
 	Actor     *Actor `json:"actor,omitempty" doc:"Who caused it."`
 	CausedBy  int64  `json:"caused_by,omitempty" doc:"Sequence of the newest event that it was decided on; absent if it follows from none." example:"121"`
@@ -93,9 +96,10 @@ func (*Item) Schema(r huma.Registry) *huma.Schema {
 
 // newItem encodes the event of a record.
 func newItem(r *eventstore.Record, taskID, runID, typ string, data json.RawMessage) (*Item, error) {
+	_, withheld := event.SplitWithheld(r.Data)
 	body, err := marshal(Event{
 		SchemaVersion: SchemaVersion, EventID: ident.PublicEvent(r.ID), TaskID: taskID, RunID: runID,
-		Sequence: r.Position, OccurredAt: formatTime(r.At), Type: typ, Data: data,
+		Sequence: r.Position, OccurredAt: formatTime(r.At), Type: typ, Data: data, SecretsWithheld: withheld,
 		Actor: actorOf(r.Actor), CausedBy: r.CausedBy, CommandID: r.CommandID, TraceID: request.TraceOf(r.Trace), Hash: hex.EncodeToString(r.Hash[:]), ErasedBy: r.Erased,
 	})
 	if err != nil {

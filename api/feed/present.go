@@ -80,7 +80,8 @@ func (p *presenter) data(ctx context.Context, r *eventstore.Record) (json.RawMes
 	p.responses.keep(r)
 	schema, known := current[r.Type]
 	if !known || r.Schema == schema && !rewritten[r.Type] && !private(r) {
-		return object(r.Data), nil
+		own, _ := event.SplitWithheld(r.Data)
+		return object(own), nil
 	}
 	payload, err := decoded(ctx, p.log, r)
 	if err != nil {

@@ -31,6 +31,7 @@ type AuditQuery struct {
 	Tool       string `query:"tool" doc:"Only events that name this tool." example:"shell_exec"`
 	Path       string `query:"path" doc:"Only events that name this file, spelled as they do: calls name files below the workspace, what was changed also has absolute paths. With a slash at its end: everything below it." example:"internal/"`
 	Host       string `query:"host" doc:"Only events that name this host; with a port only those that name that port." example:"docs.example"`
+	Secret     string `query:"secret" doc:"Only events from which this secret of the server was withheld, and calls that name it: the variable that it is in, or operator:NAME." example:"OPENAI_API_KEY"`
 	ApprovalID string `query:"approval_id" doc:"Only events that name this approval: the question, its answer, and the calls that it allowed." example:"approval_9b8a7c6d5e4f3a2b1c0d9e8f"`
 	From       string `query:"from" doc:"Only what was recorded at this time or later, in RFC 3339." example:"2026-02-03T00:00:00Z"`
 	To         string `query:"to" doc:"Only what was recorded before this time, in RFC 3339." example:"2026-02-04T00:00:00Z"`
@@ -137,7 +138,7 @@ func places(found []audit.Found) []feed.Place {
 func (q AuditQuery) filter() (audit.Filter, error) {
 	f := audit.Filter{
 		TaskID: strings.TrimSpace(q.TaskID), RunID: strings.TrimSpace(q.RunID), ApprovalID: strings.TrimSpace(q.ApprovalID),
-		Actor: strings.TrimSpace(q.Actor), Tool: strings.TrimSpace(q.Tool), Path: q.Path, Host: strings.TrimSpace(q.Host),
+		Actor: strings.TrimSpace(q.Actor), Tool: strings.TrimSpace(q.Tool), Path: q.Path, Host: strings.TrimSpace(q.Host), Secret: strings.TrimSpace(q.Secret),
 	}
 	f.Types = FeedQuery{EventType: q.EventType}.filter().Types
 	for _, t := range []struct {

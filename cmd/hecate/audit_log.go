@@ -21,6 +21,7 @@ type auditLog struct {
 	Tool     string `placeholder:"NAME" help:"Only events that name this tool."`
 	Path     string `placeholder:"PATH" help:"Only events that name this file; with a slash at its end, anything below it."`
 	Host     string `placeholder:"HOST" help:"Only events that name this host."`
+	Secret   string `placeholder:"NAME" help:"Only events that this secret of the server was withheld from, or that name it, such as OPENAI_API_KEY."`
 	Approval string `placeholder:"ID" help:"Only events that name this approval."`
 	Since    string `placeholder:"TIME" help:"Only what was recorded then or later: a time, a day, or how long ago, such as 90m or 3d."`
 	Until    string `placeholder:"TIME" help:"Only what was recorded before then."`
@@ -42,6 +43,7 @@ Examples:
     hecate audit log --last 100                        the newest events of all
     hecate audit log --path internal/ --since 1d       what touched these files since yesterday
     hecate audit log --host example.com                every call to that host, and who allowed it
+    hecate audit log --secret OPENAI_API_KEY           where a key of the server turned up, and what asked for it
     hecate audit log --actor ada --type approval.resolved --json`
 }
 
@@ -127,7 +129,7 @@ func (c auditLog) follow(ctx context.Context, a *app, server *client.Client, f c
 // filter is what the flags ask for.
 func (c auditLog) filter(now time.Time) (client.AuditFilter, error) {
 	f := client.AuditFilter{
-		Task: c.Task, Run: c.Run_, Actor: c.Actor, Types: c.Type, Tool: c.Tool, Path: c.Path, Host: c.Host, Approval: c.Approval,
+		Task: c.Task, Run: c.Run_, Actor: c.Actor, Types: c.Type, Tool: c.Tool, Path: c.Path, Host: c.Host, Secret: c.Secret, Approval: c.Approval,
 		After: max(c.From-1, 0),
 	}
 	if c.To > 0 {

@@ -37,6 +37,7 @@ type mentions struct {
 	Change     change    `json:"change"`
 	Workspace  string    `json:"workspace_path"`
 	Calls      []call    `json:"calls"`
+	Secrets    []string  `json:"secrets_named"`
 }
 
 // located is what a call works on.
@@ -99,8 +100,15 @@ func mentionsOf(r *eventstore.Record) mentions {
 // account of what happened here. Files in the workspace are found by their place in it, too.
 func (m *mentions) names(r *eventstore.Record, workspace string) []name {
 	out := list{workspace: workspace}
+	_, secrets := event.SplitWithheld(r.Data) // of any type: it is what the log says of the record
+	for _, s := range secrets {
+		out.add(kindSecret, s)
+	}
 	if r.Type == externalEvent {
-		return nil
+		return out.names
+	}
+	for _, s := range m.Secrets {
+		out.add(kindSecret, s)
 	}
 	for _, id := range m.TaskIDs {
 		out.add(kindTask, id)

@@ -1,5 +1,5 @@
 // Package audit finds records of the log by what they speak of: who caused them, which
-// task and run they belong to, and the tools, files, hosts and approvals that they name.
+// task and run they belong to, and the tools, files, hosts, approvals and secrets that they name.
 //
 // The model holds numbers only: each name once, for each name the list of the records
 // that speak of it, and for each record what it speaks of. A search goes along the lists
@@ -21,7 +21,7 @@ import (
 const Name = "audit"
 
 // version counts changes of the tables or of what a record means in them.
-const version = 3
+const version = 4
 
 // patience is how far the model may stay behind where nobody waits for it.
 const patience = 200 * time.Millisecond
@@ -39,6 +39,7 @@ const (
 	kindApproval                   // its id
 	kindWorkspace                  // a run by its id, which the path of its workspace owns
 	kindRoot                       // the path of a workspace; nobody asks for it
+	kindSecret                     // of the server, by its name: it was withheld from the record, or a call names it
 )
 
 // Model is the read model of what records speak of.

@@ -25,6 +25,7 @@ type Filter struct {
 	Tool                      string
 	Path                      string // as events name it; with a slash at its end everything below it
 	Host                      string // as in lists of hosts
+	Secret                    string // its name
 	From, To                  time.Time
 	After, Before             int64 // positions that are not included; 0 for no bound
 }
@@ -125,7 +126,7 @@ func (f Filter) names() ([]choice, error) {
 	for _, one := range []struct {
 		kind  int64
 		value string
-	}{{kindTask, f.TaskID}, {kindRun, f.RunID}, {kindApproval, f.ApprovalID}, {kindTool, f.Tool}} {
+	}{{kindTask, f.TaskID}, {kindRun, f.RunID}, {kindApproval, f.ApprovalID}, {kindTool, f.Tool}, {kindSecret, f.Secret}} {
 		if one.value != "" {
 			out = append(out, choice{kind: one.kind, values: []string{one.value}})
 		}

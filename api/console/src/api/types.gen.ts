@@ -428,6 +428,8 @@ export interface Event {
   run_id: string;
   /** Version of this envelope. */
   schema_version: "1";
+  /** The names of secrets of the server that stood in it, and were recorded nowhere: [secret NAME] stands in their place. */
+  secrets_withheld?: string[];
   /** Place in the order of all events of the server; strictly increasing, with gaps. It is the cursor of lists and streams. */
   sequence: number;
   /** Reserved for chat sessions. */

@@ -53,7 +53,7 @@ function Filters({ run, filter: f, set, events }: { run: string; filter: Filter;
   // Clients have types of their own.
   const types = f.type && !typeOptions.some(([v]) => v === f.type) ? [...typeOptions, [f.type, f.type] as [string, string]] : typeOptions;
   const text = (name: keyof Filter) => ({ name, value: f[name], set: (value: string) => set({ [name]: value }), late: true, mono: true });
-  const rare = Boolean(f.tool || f.path || f.host || f.approval || f.run);
+  const rare = Boolean(f.tool || f.path || f.host || f.secret || f.approval || f.run);
   return (
     <>
       <div class="log-filters">
@@ -69,6 +69,7 @@ function Filters({ run, filter: f, set, events }: { run: string; filter: Filter;
           <Field {...text('tool')} label="Tool" suggest={tools} placeholder="shell_exec" />
           <Field {...text('path')} label="Path" placeholder="go.mod, or internal/" />
           <Field {...text('host')} label="Host" placeholder="docs.rs" />
+          <Field {...text('secret')} label="Secret" placeholder="OPENAI_API_KEY" />
           <Field {...text('approval')} label="Approval" placeholder="approval_…" />
         </div>
       </details>

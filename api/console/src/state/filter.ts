@@ -11,13 +11,14 @@ export interface Filter {
   tool: string;
   path: string;
   host: string;
+  secret: string;
   approval: string;
   since: string;
   until: string;
   words: string;
 }
 
-export const names: (keyof Filter)[] = ['type', 'by', 'run', 'tool', 'path', 'host', 'approval', 'since', 'until', 'words'];
+export const names: (keyof Filter)[] = ['type', 'by', 'run', 'tool', 'path', 'host', 'secret', 'approval', 'since', 'until', 'words'];
 
 /** filterOf reads a filter from an address. */
 export function filterOf(q: URLSearchParams): Filter {
@@ -34,7 +35,7 @@ export const narrowed = (f: Filter) => names.some((n) => f[n].trim() !== '');
 export function scopeOf(f: Filter, task: string, run: string, types: readonly string[]): Scope {
   return {
     ...everything, task, run: run || f.run.trim(), types: f.type.endsWith('.') ? types.filter((t) => t.startsWith(f.type)) : f.type ? [f.type] : [],
-    actor: f.by.trim(), tool: f.tool.trim(), path: f.path.trim(), host: f.host.trim(), approval: f.approval.trim(), since: utc(f.since), until: utc(f.until),
+    actor: f.by.trim(), tool: f.tool.trim(), path: f.path.trim(), host: f.host.trim(), secret: f.secret.trim(), approval: f.approval.trim(), since: utc(f.since), until: utc(f.until),
   };
 }
 

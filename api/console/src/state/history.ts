@@ -15,13 +15,14 @@ export interface Scope {
   tool: string;
   path: string;
   host: string;
+  secret: string;
   approval: string;
   since: string;
   until: string;
 }
 
 /** everything is the scope of the whole log. */
-export const everything: Scope = { task: '', run: '', types: [], actor: '', tool: '', path: '', host: '', approval: '', since: '', until: '' };
+export const everything: Scope = { task: '', run: '', types: [], actor: '', tool: '', path: '', host: '', secret: '', approval: '', since: '', until: '' };
 
 export interface History {
   /** events are those that were read so far, the newest first. */
@@ -47,7 +48,7 @@ const pageSize = 200;
 export function queryOf(s: Scope): URLSearchParams {
   const named: Record<string, string> = {
     task_id: s.task, run_id: s.run, event_type: s.types.join(','), actor: s.actor, tool: s.tool, path: s.path, host: s.host,
-    approval_id: s.approval, from: s.since, to: s.until,
+    secret: s.secret, approval_id: s.approval, from: s.since, to: s.until,
   };
   return new URLSearchParams(Object.entries(named).filter(([, value]) => value));
 }

@@ -15,16 +15,16 @@ import (
 
 // AuditFilter chooses events of the whole log by what they speak of.
 type AuditFilter struct {
-	Task, Run, Actor, Types, Tool, Path, Host, Approval string
-	Since, Until                                        string // RFC 3339
-	After, Before                                       int64  // positions that are not included; 0 for no bound
+	Task, Run, Actor, Types, Tool, Path, Host, Secret, Approval string
+	Since, Until                                                string // RFC 3339
+	After, Before                                               int64  // positions that are not included; 0 for no bound
 }
 
 func (f AuditFilter) query() url.Values {
 	out := url.Values{}
 	for name, value := range map[string]string{
 		"task_id": f.Task, "run_id": f.Run, "actor": f.Actor, "event_type": f.Types, "tool": f.Tool, "path": f.Path, "host": f.Host,
-		"approval_id": f.Approval, "from": f.Since, "to": f.Until,
+		"secret": f.Secret, "approval_id": f.Approval, "from": f.Since, "to": f.Until,
 	} {
 		if value != "" {
 			out.Set(name, value)
