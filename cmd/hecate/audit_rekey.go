@@ -130,7 +130,9 @@ func (a *app) openRekeying(ctx context.Context, c config) (*rekeying, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &rekeying{x: &commands.Executor{Store: store, Clock: clock.System{}, NewID: newEventID, NewSalt: newSalt}}
+	r := &rekeying{x: &commands.Executor{
+		Store: store, Clock: clock.System{}, NewID: newEventID, NewSalt: newSalt, Secrets: holdSecrets(c, slog.New(slog.DiscardHandler)),
+	}}
 	if r.actor, err = a.actorAt(c); err == nil {
 		err = r.begin(ctx, c)
 	}
