@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
@@ -61,7 +62,11 @@ func (c auditExport) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if c.Checkpoint != "" {
+	if c.Checkpoint == "" {
+		if err := sealed(ctx, log); err != nil {
+			return err
+		}
+	} else {
 		kept, err := checkpointArguments(ctx, []string{c.Checkpoint})
 		if err != nil {
 			return err
@@ -77,6 +82,27 @@ func (c auditExport) Run(a *app) error {
 		name = c.Output
 	}
 	return c.toFile(ctx, a, log, s, name)
+}
+
+// Of a log whose server runs, the newest records are sealed in a moment.
+const (
+	sealPatience = 3 * time.Second
+	sealLook     = 100 * time.Millisecond
+)
+
+// sealed waits a moment until all that is in the log by now is sealed. If it is not by then, the
+// export has records without a proof, and says how many.
+func sealed(ctx context.Context, log *stored.Log) error {
+	bounds, err := log.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	for end := time.Now().Add(sealPatience); time.Now().Before(end); time.Sleep(sealLook) {
+		if newest, err := log.Newest(ctx); err != nil || newest.Size >= bounds.Last {
+			return err
+		}
+	}
+	return nil
 }
 
 // toFile writes the file and checks it.
