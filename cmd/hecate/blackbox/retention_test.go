@@ -61,6 +61,8 @@ func TestRetention(t *testing.T) {
 			equal(t, "second pass", s.prune(t, args{}), "model_call_events=0 run_contents=0")
 			equal(t, "third pass", s.prune(t, args{"subsystems": []string{"run_contents"}}), "run_contents=0")
 			equal(t, "kept", kept(), before)
+			equal(t, "rebuild", s.ask(t, "POST", api+"/system/projections/rebuild", args{}).status, 200)
+			equal(t, "kept, built anew", kept(), before)
 			account := first(t, r.events(t), "model.call.completed")
 			want{"cost_micros_usd": 70, "cost_known": true, "model_call_index": 1}.check(t, "account", account)
 			if text := r.artifact(t, "stdout").str("content_text"); strings.Contains(text, "line") {

@@ -61,7 +61,7 @@ func each(t *testing.T, test func(t *testing.T, b *bench)) {
 	})
 }
 
-func newBench(t *testing.T, store eventstore.Store) *bench {
+func newBench(t testing.TB, store eventstore.Store) *bench {
 	t.Helper()
 	db, err := readdb.OpenMemory(t.Context())
 	if err != nil {
@@ -84,7 +84,7 @@ func (b *bench) worker(policies ...retain.Policy) *retain.Worker {
 	return retain.New(x, audit.NewViews(b.models), policies, time.Hour, slog.New(slog.DiscardHandler))
 }
 
-func (b *bench) catchUp(t *testing.T) {
+func (b *bench) catchUp(t testing.TB) {
 	t.Helper()
 	if err := b.models.CatchUp(t.Context()); err != nil {
 		t.Fatal(err)
