@@ -21,7 +21,7 @@ type budget struct{ rows, questions int }
 
 const (
 	questionPrice = 5 // rows that could be read in the time of asking for none
-	pageBudget    = 1000
+	pageBudget    = 600
 )
 
 // over reports whether a page has cost enough.
@@ -47,6 +47,7 @@ type walk struct {
 	code  int64
 
 	places []int64 // that were read and are not passed
+	all    []int64 // the same with those that are passed: its memory is used again
 	ended  bool    // no more can be read
 	ahead  int
 	from   int64 // where the last reading began
@@ -89,7 +90,7 @@ func (w *walk) read(ctx context.Context, at int64) error {
 		w.ahead = min(aheadGrow*w.ahead, aheadMax)
 	}
 	rows := 0
-	w.places = w.places[:0]
+	w.places = w.all[:0]
 	err := w.tx.Query(ctx, piecesQuery(w.way), func(r *sql.Rows) error {
 		var first int64
 		var data sql.RawBytes
@@ -100,6 +101,7 @@ func (w *walk) read(ctx context.Context, at int64) error {
 		rows++
 		return err
 	}, w.code, w.way.turn(at), w.ahead)
+	w.all = w.places
 	w.spent.rows += rows
 	w.spent.questions++
 	w.ended = rows < w.ahead
@@ -112,6 +114,7 @@ func (w *walk) read(ctx context.Context, at int64) error {
 // take adds a piece behind the others.
 func (w *walk) take(first int64, data []byte) error {
 	n := len(w.places)
+	w.places = slices.Grow(w.places, len(data)+1) // a place takes a byte at least
 	var err error
 	if w.places, err = unpack(w.places, first, data); err == nil && w.way {
 		piece := w.places[n:]
