@@ -220,3 +220,29 @@ func TestAnswersAreAsTheLogSays(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkWithhold is what an append costs for its search for secrets, of a round of a
+// run: an answer, its call and 4 KiB that came of it.
+func BenchmarkWithhold(b *testing.B) {
+	x := &commands.Executor{Secrets: &secret.Set{}}
+	for i := range 20 {
+		x.Secrets.Add("KEY", planted+strings.Repeat(string(rune('a'+i)), 12))
+	}
+	call := run.ToolCall{ID: "c1", Name: "read_file", Arguments: event.NewText(`{"path":"internal/server/handler.go"}`)}
+	round := []event.Payload{
+		run.ModelCallStarted{StepID: "step_1", Model: "model", Provider: "provider"},
+		run.ModelResponseRecorded{Message: run.Message{Role: run.RoleAssistant, Content: event.NewText("Let me look at the handler."), ToolCalls: []run.ToolCall{call}}},
+		run.ModelCallCompleted{StepID: "step_1", Usage: &run.Usage{Input: 1, Raw: json.RawMessage(`{"input_tokens":1}`)}},
+		run.ToolCallProposed{ToolCallID: "c1", ToolName: "read_file"},
+		run.DispatchIntended{ToolCallID: "c1", ToolName: "read_file", Input: map[string]any{"path": "internal/server/handler.go", "tool": "read_file"}},
+		run.DispatchSettled{ToolCallID: "c1", Result: event.NewText(strings.Repeat("func handle(w http.ResponseWriter, r *http.Request) {\n", 76))},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, p := range round {
+			if e := x.Withhold(event.Event{Payload: p}); e.Withheld != nil {
+				b.Fatal(e.Withheld)
+			}
+		}
+	}
+}

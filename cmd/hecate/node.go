@@ -175,7 +175,7 @@ func (n *node) open(ctx context.Context) error {
 	places := audit.NewViews(n.models)
 	n.retained = retain.New(executor, places, n.config.Retention, n.config.RetentionInterval, n.log)
 	n.api, err = api.New(api.Config{
-		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: shownModels{n.models, n.outbound}, Progress: n.progress,
+		Executor: executor, Store: n.stores.log, Views: runs.NewViews(n.models, n.stores.log, n.partial), Models: shownModels{n.models, n.outbound, n.secrets}, Progress: n.progress,
 		Usage: costs.NewViews(n.models, n.config.Backend), Presets: presets.NewViews(n.models), Audit: places, Retention: n.retained, Providers: shownProviders{providers.set, n.secrets}, Shutdown: n.askToStop,
 		Permissions: permissionFiles{n.files}, Sampled: n.observed.tracer.Sampled, Served: n.observed.served(),
 		Host: n.host(hostID, settings), Log: n.log, Token: n.config.RuntimeToken, Operators: heldOperators{known, n.secrets}, Proof: proofOf(n.config, settings.Wrapper), ListenAddress: n.listener.Addr().String(), AllowedOrigins: n.config.AllowedOrigins,

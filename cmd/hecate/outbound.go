@@ -17,6 +17,7 @@ import (
 	"hecate/api/feed"
 	"hecate/domain/clock"
 	"hecate/domain/ident"
+	"hecate/domain/secret"
 	"hecate/eventstore"
 	"hecate/projections/forward"
 	"hecate/projections/forward/jetstream"
@@ -201,6 +202,7 @@ func (p presented) Present(ctx context.Context, records []eventstore.Record) ([]
 type shownModels struct {
 	*runner.Runner
 	outbound *outbound
+	secrets  *secret.Set // withheld from what a broker or a database says about trouble
 }
 
 // Status tells where each read model and each target stands.
@@ -218,6 +220,9 @@ func (m shownModels) Status(ctx context.Context) ([]runner.Status, error) {
 			at.Trouble = fmt.Sprintf("%d messages were given up: %s", at.GivenUp, at.Trouble)
 		}
 		out = append(out, runner.Status{Model: at.Name, Version: 1, Generation: 1, Position: at.Position, Lag: at.Lag, Trouble: at.Trouble})
+	}
+	for i := range out {
+		out[i].Trouble, _ = m.secrets.Withhold(out[i].Trouble)
 	}
 	return out, nil
 }

@@ -1,8 +1,11 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 	"time"
+
+	"hecate/domain/secret"
 )
 
 // Who watches a run learns of its answer's beginning, growth and end; a run that is
@@ -43,5 +46,24 @@ func TestProgress(t *testing.T) {
 	p.drop("r")
 	if text, version := p.Partial("r"); !closed(end) || text != "" || version != 0 || len(p.runs) != 0 {
 		t.Errorf("after the end: %q, %d, %d entries", text, version, len(p.runs))
+	}
+}
+
+// A secret that a model says piece by piece is seen in no state of its answer.
+func TestProgressHoldsNoSecret(t *testing.T) {
+	const key = "sk-planted-5hT7yU9iO1pA3s"
+	set := &secret.Set{}
+	if !set.Add("OPENAI_API_KEY", key) {
+		t.Fatal("not held")
+	}
+	p := newProgress(set)
+	for i, piece := range strings.Split("the key is "+key+", I think", "") {
+		p.add("r", piece, time.Unix(int64(i), 0))
+		if text, _ := p.Partial("r"); strings.Contains(text, key[:4]) {
+			t.Fatalf("it says %q", text)
+		}
+	}
+	if text, _ := p.Partial("r"); text != "the key is [secret OPENAI_API_KEY], I think" {
+		t.Errorf("it says %q", text)
 	}
 }
