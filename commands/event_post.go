@@ -25,7 +25,7 @@ type PostEvent struct {
 // may not speak in the runtime's name.
 var ownNamespaces = []string{
 	"run", "task", "workspace", "model", "assistant", "tool", "approval", "policy", "gap", "conversation", "artifact",
-	"cost", "error", "chat", "preset", "schedule", "project", "provider", "grants", "permission", "repetition", "retention", "audit", "system",
+	"cost", "error", "chat", "preset", "schedule", "project", "provider", "grants", "permission", "repetition", "retention", "log", "audit", "system",
 }
 
 // snapshotKeys are members that the feed has always left out of caller events.
