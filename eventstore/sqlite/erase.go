@@ -17,8 +17,10 @@ func (a *appender) erase(ctx context.Context, g *group, r *groupcommit.Request) 
 		if err != nil {
 			return err
 		}
-		if n, err := done.RowsAffected(); err != nil || n != 1 {
-			return fmt.Errorf("%w: record %d is not as it was read (%v)", eventstore.ErrInvalid, e.Position, err)
+		if n, err := done.RowsAffected(); err != nil {
+			return err
+		} else if n != 1 {
+			return fmt.Errorf("%w: record %d is not as it was read", eventstore.ErrInvalid, e.Position)
 		}
 	}
 	for _, digest := range r.Batch.Erase.Contents {
