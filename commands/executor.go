@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"hecate/domain/clock"
 	"hecate/domain/event"
@@ -208,6 +209,9 @@ func (x *Executor) appendBatch(ctx context.Context, m Meta, erase *eventstore.Er
 	m.Actor.Name, _ = x.Secrets.Withhold(m.Actor.Name) // a client may call itself anything
 	b := eventstore.Batch{CommandID: m.CommandID, Actor: m.Actor, CausedBy: m.causedBy, Trace: m.Trace, Erase: erase}
 	for _, p := range parts {
+		if _, names := x.Secrets.Withhold(p.stream); len(names) > 0 {
+			return eventstore.Appended{}, fault.Invalid("invalid_request", "the id holds the secret %s of the server; choose another one", strings.Join(names, ", "))
+		}
 		sa := eventstore.StreamAppend{Stream: p.stream, Expected: p.expected, Work: p.work, Epoch: p.epoch}
 		for _, e := range p.events {
 			enc, err := x.Withhold(e).Encode(x.NewSalt)

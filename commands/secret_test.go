@@ -16,7 +16,7 @@ import (
 	"hecate/domain/fault"
 	"hecate/domain/operation"
 	"hecate/domain/permission"
-	_ "hecate/domain/preset" // every kind of event is looked at
+	"hecate/domain/preset"
 	"hecate/domain/run"
 	"hecate/domain/secret"
 	"hecate/domain/task"
@@ -69,6 +69,16 @@ func TestNoEventBringsASecretIntoTheLog(t *testing.T) {
 	if recorded < 50 {
 		t.Errorf("only %d events were looked at", recorded)
 	}
+}
+
+// An id that somebody chooses is where records are found: it is refused, not changed.
+func TestAnIDIsNoSecret(t *testing.T) {
+	x := withSecret(t, newExecutor(t))
+	_, err := x.CreatePreset(t.Context(), commands.Meta{}, planted, preset.Definition{Name: "p"})
+	if f, ok := fault.Of(err); !ok || f.Kind != fault.KindInvalid || strings.Contains(f.Message, planted) || !strings.Contains(f.Message, "OPENAI_API_KEY") {
+		t.Errorf("%v", err)
+	}
+	everything(t, x)
 }
 
 // What would write the marker into a file instead of the secret is refused.

@@ -20,6 +20,8 @@ changes that a reader of old records could not cope with; old records stay as th
 Integers are 64 bits wide. Names end in their unit: ` + "`_ms`" + ` is milliseconds, ` + "`_bytes`" + ` bytes, ` + "`_micros_usd`" + ` and
 ` + "`_pico_usd`" + ` millionths and trillionths of a US dollar. An *optional* member is left out when it is empty.
 
+Where a secret of the server stood in an event, ` + "`[secret NAME]`" + ` does, and ` + "`secrets_withheld`" + ` at the end of the record lists the names.
+
 ## Texts
 
 A text holds any bytes of any length and is recorded in one of three forms. Interfaces that show events show the

@@ -56,6 +56,9 @@ type holder struct {
 }
 
 func (h *holder) add(name, value string) {
+	if key, ok := strings.CutPrefix(strings.TrimSpace(value), "whsec_"); ok {
+		h.set.Add(name, key) // also without the word in front of it
+	}
 	if h.set.Add(name, value) || value == "" || slices.Contains(h.weak, name) {
 		return
 	}
@@ -144,6 +147,7 @@ func (h *holder) file(name, path string) {
 		}
 		if !strings.HasPrefix(line, "-----") && !strings.Contains(line, " ") {
 			h.set.Add(name, line)
+			h.set.Add(name, strings.TrimPrefix(line, "whsec_"))
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestWhatTheServerHolds(t *testing.T) {
 	}
 	for value, name := range map[string]string{
 		"sk-provider-1": "OPENAI_API_KEY", "gsk-provider-2": "PROVIDER_GROQ_API_KEY", "runtime-token-0123456789abcdef": "HECATE_RUNTIME_TOKEN", "BSA-search-3": "BRAVE_SEARCH_API_KEY",
-		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "HECATE_WEBHOOK_SECRET_FILE", "p@ss-word-4": "HECATE_POSTGRES_URL", "p%40ss-word-4": "HECATE_POSTGRES_URL", "keypass-5": "HECATE_POSTGRES_URL",
+		"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "HECATE_WEBHOOK_SECRET_FILE", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw": "HECATE_WEBHOOK_SECRET_FILE", "p@ss-word-4": "HECATE_POSTGRES_URL", "p%40ss-word-4": "HECATE_POSTGRES_URL", "keypass-5": "HECATE_POSTGRES_URL",
 		"quoted pass-6": "DATABASE_URL", "natstoken7": "HECATE_FORWARD_URL", "eyJ0eXAiOiJKV1QifQ.eyJqdGkiOiJ4": "HECATE_FORWARD_URL", "SUACSEEDSEEDSEED4": "HECATE_FORWARD_URL",
 		"kafkapass8": "HECATE_FORWARD_URL", "proxypass9": "HTTPS_PROXY", "otlp-token-10": "HECATE_OTEL_HEADERS", "basicpass11": "HECATE_OTEL_LOGS_HEADERS",
 		"custom-creds-12": "MY_CREDENTIALS", "pgpassword-13": "PGPASSWORD", "AXl/Y29uZmlk+ZW50aWFs": "HECATE_AUDIT_KEY_FILE", "witness-14": "HECATE_AUDIT_WITNESS",
