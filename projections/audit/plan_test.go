@@ -31,6 +31,9 @@ func statements() map[string][]any {
 		values = append(values, []byte{byte(i)})
 	}
 	return map[string][]any{
+		firstPiecesQuery(direction(NewestFirst)) + keys(2): append([]any{int64(900_000)}, numbers...),
+		firstPiecesQuery(direction(OldestFirst)) + keys(2): append([]any{int64(900_000)}, numbers...),
+
 		piecesQuery(direction(NewestFirst)): {int64(1), int64(900_000), aheadMax},
 		piecesQuery(direction(OldestFirst)): {int64(1), int64(900_000), aheadMax},
 		recordsQuery + keys(1):              numbers,

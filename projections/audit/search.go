@@ -105,6 +105,9 @@ func (s *search) plan(ctx context.Context) (some bool, err error) {
 	parts := make([]part, len(s.lists))
 	for i, codes := range s.lists {
 		parts[i].walk = newChoiceWalk(s, codes)
+		if err := parts[i].walk.begin(ctx, s.tx, s.way, s.at); err != nil {
+			return false, err
+		}
 		place, some, err := parts[i].walk.seek(ctx, s.at)
 		if err != nil || !some || place >= s.end {
 			return false, err

@@ -164,6 +164,45 @@ func newChoiceWalk(s *search, codes []int64) *choiceWalk {
 	return c
 }
 
+// begin reads the first pieces of all lists from a place on, which one by one would be as
+// many questions.
+func (c *choiceWalk) begin(ctx context.Context, tx *readdb.Tx, way direction, at int64) error {
+	if len(c.walks) == 1 {
+		return nil
+	}
+	begun := make(map[int64]bool, len(c.walks))
+	err := byKeys(ctx, tx, firstPiecesQuery(way), []any{way.turn(at)}, c.codes, func(r *sql.Rows) error {
+		var code int64
+		var first sql.NullInt64
+		var data sql.RawBytes
+		if err := r.Scan(&code, &first, &data); err != nil || !first.Valid || begun[code] {
+			return err
+		}
+		begun[code] = true
+		w := c.walks[slices.Index(c.codes, code)]
+		err := w.take(first.Int64, data)
+		w.all = w.places
+		return err
+	})
+	for i, w := range c.walks {
+		w.ended = !begun[c.codes[i]]
+	}
+	return err
+}
+
+// firstPiecesQuery finds the first piece of each list from a place on, as piecesQuery does
+// for one list.
+func firstPiecesQuery(way direction) string {
+	piece := `p.first <= $1 ORDER BY p.first DESC LIMIT 1`
+	if way == direction(OldestFirst) {
+		piece = `p.first >= coalesce((SELECT b.first FROM hecate_view_audit_places_@ b WHERE b.code = n.code AND b.first <= $1 ORDER BY b.first DESC LIMIT 1), 0)
+			ORDER BY p.first LIMIT 1`
+	}
+	return `SELECT n.code, (SELECT p.first FROM hecate_view_audit_places_@ p WHERE p.code = n.code AND ` + piece + `),
+		(SELECT p.data FROM hecate_view_audit_places_@ p WHERE p.code = n.code AND ` + piece + `)
+		FROM hecate_view_audit_names_@ n WHERE n.code IN `
+}
+
 // density is how many places there are in a stretch of the log ahead, as far as that was read.
 func (c *choiceWalk) density(from, end int64) float64 {
 	var sum float64
