@@ -53,6 +53,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		info.ID = ident.New("req")
 	}
 	info.Join(r.Header.Get("traceparent"), d.random, d.sampled)
+	info.Carried = trace.Carry(info.Caller, r.Header.Values("tracestate"), r.Header.Values("baggage"))
 	t := &tracked{ResponseWriter: w}
 	start := d.clock.Now()
 	defer func() { d.tell(t, r, info, start) }()

@@ -16,6 +16,7 @@ import (
 	"hecate/domain/run"
 	"hecate/domain/secret"
 	"hecate/domain/task"
+	"hecate/domain/trace"
 	"hecate/eventstore"
 )
 
@@ -45,7 +46,8 @@ type Meta struct {
 	Actor     eventstore.Actor
 	CommandID string // makes a repeated command harmless; may be empty
 	RequestID string
-	Trace     string // W3C traceparent, may be empty
+	Trace     string        // W3C traceparent, may be empty
+	Carried   trace.Carried // what the caller's trace brings along
 
 	causedBy int64 // position of the newest event that was decided on, 0 if there was none
 }

@@ -111,7 +111,7 @@ func (x *Executor) firstEvents(m Meta, taskID string, t task.State, opened task.
 		}
 	}
 	if p, ok := trace.Parse(m.Trace); ok {
-		created.TraceID, created.RootSpanID = p.TraceID, p.SpanID
+		created.TraceID, created.RootSpanID, created.Carried = p.TraceID, p.SpanID, m.Carried
 		if !p.Sampled() {
 			created.TraceFlags = p.Flags
 		}

@@ -23,10 +23,11 @@ const (
 
 // Info is one request. TraceID and SpanID are lower-case hexadecimal digits.
 type Info struct {
-	ID      string       // the client's own X-Request-Id if it is sane
-	TraceID string       // the caller's, joined, or a new one
-	SpanID  string       // made for this request
-	Caller  trace.Parent // the caller's span; the zero value if it named none
+	ID      string        // the client's own X-Request-Id if it is sane
+	TraceID string        // the caller's, joined, or a new one
+	SpanID  string        // made for this request
+	Caller  trace.Parent  // the caller's span; the zero value if it named none
+	Carried trace.Carried // what came with it
 	// Unsampled says that nobody keeps the trace.
 	Unsampled bool
 	Actor     eventstore.Actor // who asks; the zero value is a client without a name
@@ -67,7 +68,7 @@ func (r Info) Meta() commands.Meta {
 	if actor.Kind == "" {
 		actor.Kind = KindClient
 	}
-	return commands.Meta{Actor: actor, CommandID: r.CommandID, RequestID: r.ID, Trace: r.Place().String()}
+	return commands.Meta{Actor: actor, CommandID: r.CommandID, RequestID: r.ID, Trace: r.Place().String(), Carried: r.Carried}
 }
 
 // SaneID reports whether a client's request id may be kept and shown: printable

@@ -51,6 +51,7 @@ type observedNode struct {
 	mu  sync.Mutex
 	// traceparents are those of the requests that the provider got.
 	traceparents []string
+	carried      []string // the tracestates and baggages
 }
 
 func startObserved(t *testing.T, settings ...string) *observedNode {
@@ -69,6 +70,7 @@ func startObserved(t *testing.T, settings ...string) *observedNode {
 		if r.Method == http.MethodPost {
 			o.mu.Lock()
 			o.traceparents = append(o.traceparents, r.Header.Get("Traceparent"))
+			o.carried = append(o.carried, r.Header.Get("Tracestate")+" "+r.Header.Get("Baggage"))
 			o.mu.Unlock()
 		}
 		script.ServeHTTP(w, r)
@@ -132,6 +134,9 @@ func (o *observedNode) work(t *testing.T, flags string) http.Header {
 		t.Fatal(err)
 	}
 	req.Header.Set("Traceparent", "00-"+callerTrace+"-"+callerSpan+"-"+flags)
+	req.Header.Set("Tracestate", "vendor=a1")
+	req.Header.Add("Baggage", "team=blue")
+	req.Header.Add("Baggage", "tier=2")
 	req.Header.Set("X-Request-Id", "req-of-the-test")
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -292,6 +297,9 @@ func checkSpans(t *testing.T, c *collector, o *observedNode) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if got := slices.Compact(slices.Clone(o.carried)); !slices.Equal(got, []string{"vendor=a1 team=blue,tier=2"}) {
+		t.Errorf("the caller's trace brought along %q", got)
+	}
 	if got := slices.Compact(slices.Clone(o.traceparents)); len(o.traceparents) != 3 || !slices.Equal(got, sent) {
 		t.Errorf("the provider was told %q, and exported was %q", o.traceparents, sent)
 	}

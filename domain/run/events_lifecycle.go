@@ -42,6 +42,7 @@ type Created struct {
 	TraceID    string         `json:"trace_id,omitempty"`
 	RootSpanID string         `json:"root_span_id,omitempty"`
 	TraceFlags string         `json:"trace_flags,omitempty"` // W3C; "" is 01: somebody keeps the trace
+	trace.Carried
 }
 
 // Spec is what a run works on: the part of its task that execution needs.

@@ -32,9 +32,10 @@ type State struct {
 	Warned         map[string]bool // codes of the warnings given
 
 	Trace         trace.Parent // where it belongs, see Created.Place
-	Source        *Source      // the earlier run that this one follows
-	Claim         *Claimed     // the worker that has the run; nil while none has
-	Reach         string       // the place that holds the workspace, see Claimed; "" before there is one
+	Carried       trace.Carried
+	Source        *Source  // the earlier run that this one follows
+	Claim         *Claimed // the worker that has the run; nil while none has
+	Reach         string   // the place that holds the workspace, see Claimed; "" before there is one
 	WorkspacePath string
 	Begun         bool  // a worker has started it at least once
 	Waiting       bool  // its workspace stands where no live worker reaches it
@@ -155,7 +156,7 @@ func (s *State) Apply(e event.Event) {
 	switch p := e.Payload.(type) {
 	case Created:
 		s.applyCreated(p)
-		s.Trace = p.Place(e.ID)
+		s.Trace, s.Carried = p.Place(e.ID), p.Carried
 	case Queued:
 		s.Status, s.Claim = StatusQueued, nil
 	case Claimed:

@@ -46,6 +46,37 @@ type Parent struct {
 	Flags   string // FlagsSampled or FlagsNone
 }
 
+// Carried is what a caller's trace brings along, word for word: W3C tracestate and baggage.
+type Carried struct {
+	State   string `json:"trace_state,omitempty"`
+	Baggage string `json:"baggage,omitempty"`
+}
+
+// Limits of what is carried, in bytes. Source: W3C Trace Context and Baggage, what everybody must pass on.
+const (
+	StateMax   = 512
+	BaggageMax = 8192
+)
+
+// Carry returns what of the values of the two headers is passed on. Values over the limits, and
+// such as no header holds, are dropped; they are nobody's but the caller's. A tracestate
+// belongs to a traceparent and counts for nothing without it.
+func Carry(parent Parent, state, baggage []string) Carried {
+	c := Carried{Baggage: header(baggage, BaggageMax)}
+	if parent != (Parent{}) {
+		c.State = header(state, StateMax)
+	}
+	return c
+}
+
+func header(values []string, limit int) string {
+	all := strings.TrimSpace(strings.Join(values, ","))
+	if len(all) > limit || strings.ContainsFunc(all, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return ""
+	}
+	return all
+}
+
 // String writes the place as a W3C traceparent, "" for none.
 func (p Parent) String() string {
 	if p.TraceID == "" {

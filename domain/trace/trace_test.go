@@ -71,3 +71,25 @@ func TestIDs(t *testing.T) {
 		t.Error("no place has a traceparent")
 	}
 }
+
+// What a caller brings along is passed on word for word, or not at all.
+func TestCarry(t *testing.T) {
+	parent, _ := trace.Parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+	long := strings.Repeat("x", trace.BaggageMax)
+	for name, c := range map[string]struct {
+		parent         trace.Parent
+		state, baggage []string
+		want           trace.Carried
+	}{
+		"nothing":           {parent, nil, nil, trace.Carried{}},
+		"several lines":     {parent, []string{"a=1", "b=2"}, []string{" k=v;p=1", "l=w "}, trace.Carried{State: "a=1,b=2", Baggage: "k=v;p=1,l=w"}},
+		"no trace":          {trace.Parent{}, []string{"a=1"}, []string{"k=v"}, trace.Carried{Baggage: "k=v"}},
+		"too long":          {parent, []string{long[:trace.StateMax+1]}, []string{long, "k"}, trace.Carried{}},
+		"as long as can be": {parent, []string{long[:trace.StateMax]}, []string{long}, trace.Carried{State: long[:trace.StateMax], Baggage: long}},
+		"no header":         {parent, []string{"a=\x00"}, []string{"k=\u00fc"}, trace.Carried{}},
+	} {
+		if got := trace.Carry(c.parent, c.state, c.baggage); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

@@ -110,6 +110,12 @@ func (c Call) trace(headers http.Header) http.Header {
 	if c.Traceparent != "" {
 		headers.Set("Traceparent", c.Traceparent)
 	}
+	if c.Traceparent != "" && c.Carried.State != "" {
+		headers.Set("Tracestate", c.Carried.State)
+	}
+	if c.Carried.Baggage != "" {
+		headers.Set("Baggage", c.Carried.Baggage)
+	}
 	return headers
 }
 

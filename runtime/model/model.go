@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"hecate/domain/run"
+	"hecate/domain/trace"
 )
 
 // Client asks one provider.
@@ -45,6 +46,7 @@ type Call struct {
 	// Traceparent is sent along, as W3C Trace Context has it: the span of this call. It may
 	// be empty.
 	Traceparent string
+	Carried     trace.Carried // goes with it
 	// OnText gets the answer's text as it arrives, in order, from the goroutine
 	// that called Call. It may be nil.
 	OnText func(delta string)

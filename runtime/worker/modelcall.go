@@ -103,7 +103,7 @@ func (a *attempt) attemptCall(ctx context.Context, route model.Route) (*model.Re
 	}
 	asked := time.Now()
 	resp, err := route.Client.Call(ctx, model.Call{
-		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true, MaxOutputTokens: a.OutputMax, Traceparent: a.traceparent(),
+		Model: route.Model, Conversation: a.encoded, Tools: a.tools, Stream: true, MaxOutputTokens: a.OutputMax, Traceparent: a.traceparent(), Carried: a.s.Carried,
 		OnText: func(delta string) { a.Progress.add(a.s.ID, delta, time.Now()) },
 	})
 	a.Router.Report(route, time.Since(asked), err)
