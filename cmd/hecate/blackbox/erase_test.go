@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"hecate/eventstore/postgres/pgtest"
 )
 
 // personal is what is to be erased. The command puts it together, so that it is its output.
@@ -22,10 +20,7 @@ const (
 // read models that are built anew from it answer byte for byte the same.
 func TestErasure(t *testing.T) {
 	t.Parallel()
-	for name, env := range map[string]func(t *testing.T) []string{
-		"sqlite":   func(*testing.T) []string { return nil },
-		"postgres": func(t *testing.T) []string { return onPostgres(pgtest.URL(t)) },
-	} {
+	for name, env := range backends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, append(env(t), "HECATE_TASK_APPROVAL_POLICIES=UNSET")...)

@@ -8,6 +8,12 @@ import (
 	"hecate/eventstore/postgres/pgtest"
 )
 
+// backends are the settings of a server over a new log, by kind of database.
+var backends = map[string]func(t *testing.T) []string{
+	"sqlite":   func(*testing.T) []string { return nil },
+	"postgres": func(t *testing.T) []string { return onPostgres(pgtest.URL(t)) },
+}
+
 func onPostgres(url string) []string {
 	return []string{"HECATE_BACKEND=postgres", "HECATE_POSTGRES_URL=" + url}
 }

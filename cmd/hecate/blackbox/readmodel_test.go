@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"hecate/eventstore/postgres/pgtest"
 )
 
 // notFromReadModels are the GETs of the document that no rebuild can change, and why.
@@ -35,10 +33,7 @@ var notFromReadModels = map[string]string{
 // byte for byte as before.
 func TestRebuiltReadModelsAnswerTheSame(t *testing.T) {
 	t.Parallel()
-	for name, env := range map[string]func(t *testing.T) []string{
-		"sqlite":   func(*testing.T) []string { return nil },
-		"postgres": func(t *testing.T) []string { return onPostgres(pgtest.URL(t)) },
-	} {
+	for name, env := range backends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, append(env(t), "HECATE_TASK_APPROVAL_POLICIES=UNSET")...)

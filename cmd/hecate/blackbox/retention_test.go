@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"hecate/eventstore/postgres/pgtest"
 )
 
 const (
@@ -40,10 +38,7 @@ func (s *server) prune(t *testing.T, body any) string {
 // or to the model, is another than before.
 func TestRetention(t *testing.T) {
 	t.Parallel()
-	for name, env := range map[string]func(t *testing.T) []string{
-		"sqlite":   func(*testing.T) []string { return nil },
-		"postgres": func(t *testing.T) []string { return onPostgres(pgtest.URL(t)) },
-	} {
+	for name, env := range backends {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, append(env(t), pruning...)...)
