@@ -1202,6 +1202,21 @@ func (e StepOutcome) Valid() bool {
 	}
 }
 
+// Defines values for TasksOutputBodyObject.
+const (
+	Tasks TasksOutputBodyObject = "tasks"
+)
+
+// Valid indicates whether the value is a known member of the TasksOutputBodyObject enum.
+func (e TasksOutputBodyObject) Valid() bool {
+	switch e {
+	case Tasks:
+		return true
+	default:
+		return false
+	}
+}
+
 // Defines values for TraceStatusCode.
 const (
 	TraceStatusCodeError TraceStatusCode = "error"
@@ -4168,14 +4183,20 @@ type TaskAnswer struct {
 	Object string `json:"object"`
 }
 
-// TaskList defines model for TaskList.
-type TaskList struct {
-	// Data The answer itself.
+// TasksOutputBody defines model for TasksOutputBody.
+type TasksOutputBody struct {
+	// Data The tasks, newest first.
 	Data []Task `json:"data"`
 
+	// NextBefore The before of the next page; absent at the end.
+	NextBefore *int64 `json:"next_before,omitempty"`
+
 	// Object Names the kind of the answer.
-	Object string `json:"object"`
+	Object TasksOutputBodyObject `json:"object"`
 }
+
+// TasksOutputBodyObject Names the kind of the answer.
+type TasksOutputBodyObject string
 
 // Trace defines model for Trace.
 type Trace struct {
@@ -4819,6 +4840,12 @@ type ListTasksParams struct {
 
 	// Status Only tasks in this status.
 	Status *ListTasksParamsStatus `form:"status,omitempty" json:"status,omitempty"`
+
+	// Q Only tasks that have all of these words, or pieces of words, in their title, the beginning of what is wanted, their directory, repository or id. Case does not matter.
+	Q *string `form:"q,omitempty" json:"q,omitempty"`
+
+	// Before Only tasks older than those of the page that named this as next_before.
+	Before *int64 `form:"before,omitempty" json:"before,omitempty"`
 
 	// ProjectId Only tasks of this project; present but empty: only tasks without one.
 	ProjectId *string `form:"project_id,omitempty" json:"project_id,omitempty"`
@@ -5666,7 +5693,7 @@ type ClientInterface interface {
 
 	// ListTasks List tasks
 	//
-	// Newest first.
+	// Newest first. Go on with the `next_before` of a page as `before` until there is none. A search (`q`) looks at a bounded number of tasks, so a page may hold few, or none, and still have a next one; with `q` a limit of 0 means 200.
 	//
 	// Corresponds with GET /hecate/v1/tasks (the `ListTasks` operationId).
 	ListTasks(ctx context.Context, params *ListTasksParams, reqEditors ...RequestEditorFn) (*http.Response, error)
@@ -6705,7 +6732,7 @@ func (c *Client) GetStats(ctx context.Context, params *GetStatsParams, reqEditor
 
 // ListTasks List tasks
 //
-// Newest first.
+// Newest first. Go on with the `next_before` of a page as `before` until there is none. A search (`q`) looks at a bounded number of tasks, so a page may hold few, or none, and still have a next one; with `q` a limit of 0 means 200.
 //
 // Corresponds with GET /hecate/v1/tasks (the `ListTasks` operationId).
 func (c *Client) ListTasks(ctx context.Context, params *ListTasksParams, reqEditors ...RequestEditorFn) (*http.Response, error) {
@@ -9839,6 +9866,30 @@ func NewListTasksRequest(server string, params *ListTasksParams) (*http.Request,
 		if params.Status != nil {
 
 			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "status", *params.Status, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Q != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "q", *params.Q, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "string", Format: ""}); err != nil {
+				return nil, err
+			} else {
+				for _, qp := range strings.Split(queryFrag, "&") {
+					rawQueryFragments = append(rawQueryFragments, qp)
+				}
+			}
+
+		}
+
+		if params.Before != nil {
+
+			if queryFrag, err := runtime.StyleParamWithOptions("form", false, "before", *params.Before, runtime.StyleParamOptions{ParamLocation: runtime.ParamLocationQuery, Type: "integer", Format: "int64"}); err != nil {
 				return nil, err
 			} else {
 				for _, qp := range strings.Split(queryFrag, "&") {
@@ -13282,7 +13333,7 @@ type ClientWithResponsesInterface interface {
 
 	// ListTasksWithResponse List tasks
 	//
-	// Newest first.
+	// Newest first. Go on with the `next_before` of a page as `before` until there is none. A search (`q`) looks at a bounded number of tasks, so a page may hold few, or none, and still have a next one; with `q` a limit of 0 means 200.
 	//
 	// Returns a wrapper object for the known response body format(s).
 	//
@@ -16241,7 +16292,7 @@ type ListTasksResponse struct {
 	Body         []byte
 	HTTPResponse *http.Response
 	// JSON200 the response for an HTTP 200 `application/json` response
-	JSON200 *TaskList
+	JSON200 *TasksOutputBody
 	// JSON400 the response for an HTTP 400 `application/json` response
 	JSON400 *Error
 	// JSON401 the response for an HTTP 401 `application/json` response
@@ -16257,7 +16308,7 @@ type ListTasksResponse struct {
 }
 
 // GetJSON200 returns the response for an HTTP 200 `application/json` response
-func (r ListTasksResponse) GetJSON200() *TaskList {
+func (r ListTasksResponse) GetJSON200() *TasksOutputBody {
 	return r.JSON200
 }
 
@@ -20293,7 +20344,7 @@ func (c *ClientWithResponses) GetStatsWithResponse(ctx context.Context, params *
 
 // ListTasksWithResponse List tasks
 //
-// Newest first.
+// Newest first. Go on with the `next_before` of a page as `before` until there is none. A search (`q`) looks at a bounded number of tasks, so a page may hold few, or none, and still have a next one; with `q` a limit of 0 means 200.
 //
 // Returns a wrapper object for the known response body format(s).
 //
@@ -23612,7 +23663,7 @@ func ParseListTasksResponse(rsp *http.Response) (*ListTasksResponse, error) {
 
 	switch {
 	case strings.Contains(rsp.Header.Get("Content-Type"), "json") && rsp.StatusCode == 200:
-		var dest TaskList
+		var dest TasksOutputBody
 		if err := json.Unmarshal(bodyBytes, &dest); err != nil {
 			return nil, err
 		}

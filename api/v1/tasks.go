@@ -99,9 +99,20 @@ type createTaskInput struct {
 type listTasksInput struct {
 	Limit     count  `query:"limit" doc:"At most this many, 50 if absent, never more than 200; 0 for all."`
 	Status    string `query:"status" doc:"Only tasks in this status." enum:"not_started,queued,running,awaiting_approval,completed,failed,cancelled"`
+	Search    string `query:"q" maxLength:"200" doc:"Only tasks that have all of these words, or pieces of words, in their title, the beginning of what is wanted, their directory, repository or id. Case does not matter."`
+	Before    cursor `query:"before" doc:"Only tasks older than those of the page that named this as next_before."`
 	ProjectID string `query:"project_id" doc:"Only tasks of this project; present but empty: only tasks without one."`
 
 	project *string
+}
+
+type tasksOutput struct {
+	Placed
+	Body struct {
+		Object string             `json:"object" doc:"Names the kind of the answer." enum:"tasks"`
+		Data   []projections.Task `json:"data" doc:"The tasks, newest first."`
+		Next   int64              `json:"next_before,omitempty" doc:"The before of the next page; absent at the end."`
+	}
 }
 
 // Resolve tells an empty project_id from an absent one.
@@ -125,9 +136,11 @@ func (a *API) registerTasks() {
 	}, a.createTask)
 	register(a, spec{
 		id: "listTasks", method: http.MethodGet, path: Base + "/tasks", tag: "Tasks",
-		summary: "List tasks", description: "Newest first.",
+		summary: "List tasks",
+		description: "Newest first. Go on with the `next_before` of a page as `before` until there is none. A search (`q`) looks at a bounded number of tasks, " +
+			"so a page may hold few, or none, and still have a next one; with `q` a limit of 0 means 200.",
 		fails:   []int{http.StatusBadRequest},
-		example: map[string]any{"object": "tasks", "data": []any{exampleTask}},
+		example: map[string]any{"object": "tasks", "data": []any{exampleTask}, "next_before": 42},
 	}, a.listTasks)
 	register(a, spec{
 		id: "getTask", method: http.MethodGet, path: Base + "/tasks/{task_id}", tag: "Tasks",
@@ -153,13 +166,26 @@ func (a *API) createTask(ctx context.Context, in *createTaskInput) (*answer[proj
 		func() (projections.Task, error) { return taskItem(ctx, r.TaskID, r.State), nil })
 }
 
-func (a *API) listTasks(ctx context.Context, in *listTasksInput) (*answer[[]projections.Task], error) {
+func (a *API) listTasks(ctx context.Context, in *listTasksInput) (*tasksOutput, error) {
 	limit, err := in.Limit.between(0, tasksPage, tasksPageMax)
 	if err != nil {
 		return nil, err
 	}
-	tasks, err := a.Views.Tasks(ctx, runs.TaskFilter{Status: in.Status, ProjectID: in.project, Limit: limit})
-	return list("tasks", tasks), err
+	before, err := in.Before.strict("before")
+	if err != nil {
+		return nil, err
+	}
+	search := strings.TrimSpace(in.Search)
+	if search != "" && limit == 0 {
+		limit = tasksPageMax
+	}
+	page, err := a.Views.Tasks(ctx, runs.TaskFilter{Status: in.Status, ProjectID: in.project, Search: search, Before: before, Limit: limit})
+	if err != nil {
+		return nil, err
+	}
+	out := &tasksOutput{}
+	out.Body.Object, out.Body.Data, out.Body.Next = "tasks", page.Tasks, page.Next
+	return out, nil
 }
 
 func (a *API) getTask(ctx context.Context, in *TaskPath) (*answer[projections.Task], error) {

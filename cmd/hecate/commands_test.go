@@ -194,6 +194,10 @@ func TestTasks(t *testing.T) {
 	check(t, succeed(t, "tasks", "task_1", "--server", s.URL), []string{`Repair \x1b[31mit  awaiting_approval`, "1  run_1  awaiting_approval  2            $0.0030", "hecate approvals task_1"})
 	check(t, succeed(t, "tasks", "--json", "--server", s.URL), []string{`"id": "task_1"`})
 	check(t, succeed(t, "tasks", "task_1", "--json", "--server", s.URL), []string{`"prompt": "Repair it"`})
+	check(t, succeed(t, "tasks", "--limit", "1", "--search", "it's", "--server", s.URL), []string{"Repair", `older: hecate tasks --search 'it'\''s' --limit 1 --before 42`})
+	if out := succeed(t, "tasks", "--limit", "1", "--search", "it's", "--before", "42", "--server", s.URL); out != "no task matches\n" {
+		t.Errorf("behind the last one: %q", out)
+	}
 	a, _, errs := testApp(t)
 	if code := a.run([]string{"tasks", "task_2", "--server", s.URL}); code != exitFailed {
 		t.Errorf("exit code %d", code)

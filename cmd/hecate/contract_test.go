@@ -105,7 +105,18 @@ func newContractServer(t *testing.T, script []scriptedEvent) *contractServer {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"status":"ok","version":"test"}`) })
 	mux.HandleFunc("POST /hecate/v1/tasks", s.createTask)
-	mux.HandleFunc("GET /hecate/v1/tasks", func(w http.ResponseWriter, _ *http.Request) { s.reply(w, []any{s.task()}) })
+	mux.HandleFunc("GET /hecate/v1/tasks", func(w http.ResponseWriter, r *http.Request) {
+		switch q := r.URL.Query(); {
+		case q.Get("q") == "":
+			s.reply(w, []any{s.task()})
+		case q.Get("before") == "42":
+			s.reply(w, []any{})
+		case q.Get("before") == "": // what a search looked at first has none
+			fmt.Fprint(w, `{"object":"tasks","data":[],"next_before":50}`)
+		default:
+			json.NewEncoder(w).Encode(map[string]any{"object": "tasks", "data": []any{s.task()}, "next_before": 42})
+		}
+	})
 	mux.HandleFunc("GET /hecate/v1/tasks/{task}", func(w http.ResponseWriter, r *http.Request) {
 		if r.PathValue("task") != "task_1" {
 			s.refuse(w, 404, "not_found", "task not found")

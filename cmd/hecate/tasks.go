@@ -22,6 +22,8 @@ type tasksCommand struct {
 	serverFlags
 	Task   string `arg:"" optional:"" help:"Show this task with its runs."`
 	Status string `placeholder:"STATUS" enum:",not_started,queued,running,awaiting_approval,completed,failed,cancelled" default:"" help:"List only tasks with this status."`
+	Search string `placeholder:"TEXT" help:"List only tasks that have all of these words in their title, the beginning of what is wanted, their directory or id."`
+	Before int64  `placeholder:"N" help:"List only tasks older than those of the list that named N."`
 	Limit  int    `default:"20" help:"List at most this many, newest first; 0 for all."`
 	JSON   bool   `name:"json" help:"Print the server's JSON."`
 }
@@ -29,8 +31,8 @@ type tasksCommand struct {
 // Run does the command.
 func (c tasksCommand) Run(a *app) error {
 	ctx := context.Background()
-	if c.Limit < 0 {
-		return usage(errors.New("--limit must not be negative"))
+	if c.Limit < 0 || c.Before < 0 {
+		return usage(errors.New("--limit and --before must not be negative"))
 	}
 	server, done, err := c.reader(ctx, a)
 	if err != nil {
@@ -38,21 +40,59 @@ func (c tasksCommand) Run(a *app) error {
 	}
 	defer done()
 	switch {
-	case c.JSON:
-		path := "/tasks?limit=" + strconv.Itoa(c.Limit) + "&status=" + url.QueryEscape(c.Status)
-		if c.Task != "" {
-			path = "/tasks/" + url.PathEscape(c.Task)
-		}
-		return printJSON(ctx, a, server, path)
+	case c.Task != "" && c.JSON:
+		return printJSON(ctx, a, server, "/tasks/"+url.PathEscape(c.Task))
 	case c.Task != "":
 		return showTask(ctx, a, server, c.Task)
 	}
-	tasks, err := server.Tasks(ctx, c.Limit, c.Status)
+	return c.list(ctx, a, server)
+}
+
+// list prints the list, and how to see what follows it.
+func (c tasksCommand) list(ctx context.Context, a *app, server *client.Client) error {
+	raw, next, err := server.TaskList(ctx, client.TaskQuery{Limit: c.Limit, Status: c.Status, Search: c.Search, Before: c.Before})
 	if err != nil {
 		return fmt.Errorf("list tasks: %w", err)
 	}
-	if len(tasks) == 0 {
+	more := a.out
+	if c.JSON {
+		more = a.err
+		err = printValue(a, raw)
+	} else {
+		err = c.table(a, raw)
+	}
+	if err != nil || next == 0 {
+		return err
+	}
+	_, err = fmt.Fprintln(more, "older: "+c.older(next))
+	return err
+}
+
+// older is the command for the tasks below next.
+func (c tasksCommand) older(next int64) string {
+	words := []string{"hecate tasks"}
+	if c.Status != "" {
+		words = append(words, "--status", c.Status)
+	}
+	if c.Search != "" {
+		words = append(words, "--search", "'"+strings.ReplaceAll(terminal.Line(c.Search), "'", `'\''`)+"'")
+	}
+	if c.Limit != tasksShown {
+		words = append(words, "--limit", strconv.Itoa(c.Limit))
+	}
+	return strings.Join(append(words, "--before", strconv.FormatInt(next, 10)), " ")
+}
+
+func (c tasksCommand) table(a *app, raw []json.RawMessage) error {
+	tasks, err := client.DecodeTasks(raw)
+	switch {
+	case err != nil:
+		return err
+	case len(tasks) == 0 && c.Status == "" && c.Search == "" && c.Before == 0:
 		fmt.Fprintln(a.out, `no tasks yet; begin with: hecate run "what you want done"`)
+		return nil
+	case len(tasks) == 0:
+		fmt.Fprintln(a.out, "no task matches")
 		return nil
 	}
 	if columns := a.outStyle.Columns; columns > 0 && columns < tableColumns {
@@ -69,6 +109,9 @@ func (c tasksCommand) Run(a *app) error {
 	}
 	return w.Flush()
 }
+
+// tasksShown is how many tasks are listed unless another number is asked for.
+const tasksShown = 20
 
 // tableColumns is the width that the table of tasks needs.
 const tableColumns = 100
@@ -93,14 +136,18 @@ func printJSON(ctx context.Context, a *app, server *client.Client, path string) 
 	if err != nil {
 		return fmt.Errorf("ask the server: %w", err)
 	}
+	return printValue(a, raw)
+}
+
+func printValue(a *app, v any) error {
 	var indented strings.Builder
 	enc := json.NewEncoder(&indented)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(raw); err != nil {
+	if err := enc.Encode(v); err != nil {
 		return fmt.Errorf("print the answer: %w", err)
 	}
-	_, err = fmt.Fprint(a.out, indented.String())
+	_, err := fmt.Fprint(a.out, indented.String())
 	return err
 }
 

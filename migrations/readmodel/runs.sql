@@ -6,6 +6,7 @@ CREATE TABLE hecate_view_tasks_@ (
     pos        bigint NOT NULL, -- of task.created
     project_id text   NOT NULL,
     latest_run text   NOT NULL, -- '' before the first
+    words      text   NOT NULL, -- what a search looks at, in lower case
     doc        bytea  NOT NULL
 ) CLUSTERED;
 CREATE INDEX hecate_view_tasks_pos_@ ON hecate_view_tasks_@ (pos);

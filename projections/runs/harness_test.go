@@ -135,7 +135,7 @@ func encode(t testing.TB, v any) string {
 // askAll asks about every task of the log.
 func askAll(t testing.TB, v *runs.Views) string {
 	t.Helper()
-	tasks := must[[]projections.Task](t)(v.Tasks(context.Background(), runs.TaskFilter{}))
+	tasks := must[runs.TaskPage](t)(v.Tasks(context.Background(), runs.TaskFilter{})).Tasks
 	stats := must[projections.RunStats](t)(v.RunStats(context.Background(), projectiontest.Start.Add(time.Hour)))
 	all := []any{tasks, stats}
 	for _, task := range tasks {

@@ -26,7 +26,7 @@ import (
 const Name = "runs"
 
 // version counts changes of the tables or of what a fact means in them.
-const version = 6
+const version = 7
 
 // Model is the read model of tasks and runs.
 type Model struct {
@@ -99,7 +99,7 @@ func table(name string, key int, groups ...[]readdb.Column) *readdb.Table {
 var (
 	doc = []readdb.Column{{Name: "doc", Type: readdb.Bytes}}
 
-	tasksTable     = table("tasks", 1, texts("task_id"), ints("pos"), texts("project_id", "latest_run"), doc)
+	tasksTable     = table("tasks", 1, texts("task_id"), ints("pos"), texts("project_id", "latest_run", "words"), doc)
 	runsTable      = table("runs", 1, ints("pos"), texts("run_id", "task_id"), ints("number"), texts("status"), ints("since", "waiting"), texts("request"), doc)
 	stepsTable     = table("steps", 2, ints("run", "idx", "pos"), texts("step_id"), ints("pending"), doc)
 	artifactsTable = table("artifacts", 2, ints("run"), texts("artifact_id"), ints("pos", "pending"), doc)

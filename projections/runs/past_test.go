@@ -10,7 +10,6 @@ import (
 
 	"hecate/domain/fault"
 	"hecate/domain/task"
-	"hecate/projections"
 	"hecate/projections/projectiontest"
 	"hecate/projections/runs"
 )
@@ -26,7 +25,7 @@ func TestTheTaskAsItWas(t *testing.T) {
 		for range 4 {
 			at := 1 + random.Int64N(int64(len(records)))
 			_, then := project(t, &projectiontest.UpTo{Store: log, Last: at}, memory(t))
-			for _, item := range must[[]projections.Task](t)(then.Tasks(t.Context(), runs.TaskFilter{})) {
+			for _, item := range must[runs.TaskPage](t)(then.Tasks(t.Context(), runs.TaskFilter{})).Tasks {
 				want := encode(t, ask(t, then, item.ID))
 				for _, m := range []runs.Moment{{Position: at}, {Time: records[at-1].At}} {
 					past := must[*runs.Past](t)(runs.TaskAsOf(t.Context(), log, item.ID, m))

@@ -4,55 +4,25 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"fmt"
-	"strings"
 
 	"hecate/domain/event"
 	"hecate/domain/run"
 	"hecate/projections"
 )
 
-// TaskFilter narrows a list of tasks.
-type TaskFilter struct {
-	Status    string  // "" for all
-	ProjectID *string // nil for all, "" for tasks without a project
-	Limit     int     // 0 for no limit
-}
-
 // Task returns one task.
 func (v *Views) Task(ctx context.Context, id string) (projections.Task, error) {
 	return view(ctx, v, func(q query) (projections.Task, error) {
-		found, err := q.tasks(ctx, `WHERE t.task_id = $1`, id)
+		found, err := list(ctx, q, selectTasks+`WHERE t.task_id = $1`, scanTask, id)
 		if err != nil {
 			return projections.Task{}, err
 		}
-		return first(found, "task")
+		t, err := first(found, "task")
+		if err != nil {
+			return projections.Task{}, err
+		}
+		return q.showTask(ctx, &t)
 	})
-}
-
-// Tasks returns the tasks that the filter lets through, newest first.
-func (v *Views) Tasks(ctx context.Context, f TaskFilter) ([]projections.Task, error) {
-	var where []string
-	var args []any
-	add := func(condition string, arg any) {
-		args = append(args, arg)
-		where = append(where, fmt.Sprintf(condition, len(args)))
-	}
-	if f.Status != "" {
-		add(taskStatus+" = $%d", f.Status)
-	}
-	if f.ProjectID != nil {
-		add("t.project_id = $%d", *f.ProjectID)
-	}
-	rest := "ORDER BY t.pos DESC"
-	if len(where) > 0 {
-		rest = "WHERE " + strings.Join(where, " AND ") + " " + rest
-	}
-	if f.Limit > 0 {
-		args = append(args, f.Limit)
-		rest += fmt.Sprintf(" LIMIT $%d", len(args))
-	}
-	return view(ctx, v, func(q query) ([]projections.Task, error) { return q.tasks(ctx, rest, args...) })
 }
 
 // Runs returns the runs of a task, newest first.
@@ -80,36 +50,22 @@ func (v *Views) Run(ctx context.Context, taskID, runID string) (projections.Run,
 const taskStatus = `coalesce(r.status, CASE WHEN t.latest_run = '' THEN 'not_started' ELSE 'queued' END)`
 
 // selectTasks joins the latest run and the one before it.
-const selectTasks = `SELECT t.task_id, t.latest_run, ` + taskStatus + `, t.doc, r.doc, p.doc
+const selectTasks = `SELECT t.pos, t.task_id, t.latest_run, ` + taskStatus + `, t.doc, r.doc, p.doc
 	FROM hecate_view_tasks_@ t
 	LEFT JOIN hecate_view_runs_@ r ON r.run_id = t.latest_run
 	LEFT JOIN hecate_view_runs_@ p ON p.task_id = t.task_id AND p.number = r.number - 1 `
 
 type foundTask struct {
+	pos      int64 // of task.created
 	item     projections.Task
 	doc      taskDoc
 	latest   *runDoc
 	previous *runDoc
 }
 
-func (q query) tasks(ctx context.Context, rest string, args ...any) ([]projections.Task, error) {
-	found, err := list(ctx, q, selectTasks+rest, scanTask, args...)
-	if err != nil {
-		return nil, err
-	}
-	out := make([]projections.Task, len(found))
-	for i := range found {
-		// Texts are fetched after the rows are read: SQLite has one statement at a time.
-		if out[i], err = q.showTask(ctx, &found[i]); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
 func scanTask(rows *sql.Rows) (t foundTask, err error) {
 	var own, latest, previous sql.RawBytes
-	if err := rows.Scan(&t.item.ID, &t.item.LatestRunID, &t.item.Status, &own, &latest, &previous); err != nil {
+	if err := rows.Scan(&t.pos, &t.item.ID, &t.item.LatestRunID, &t.item.Status, &own, &latest, &previous); err != nil {
 		return t, err
 	}
 	if err := json.Unmarshal(own, &t.doc); err != nil {

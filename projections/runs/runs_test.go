@@ -114,7 +114,7 @@ func TestTaskList(t *testing.T) {
 		{runs.TaskFilter{ProjectID: &none}, []string{}},
 		{runs.TaskFilter{Status: "nonsense"}, []string{}},
 	} {
-		tasks := must[[]projections.Task](t)(v.Tasks(context.Background(), c.filter))
+		tasks := must[runs.TaskPage](t)(v.Tasks(context.Background(), c.filter)).Tasks
 		got := []string{}
 		for _, task := range tasks {
 			got = append(got, task.ID)
@@ -315,7 +315,7 @@ func TestApprovalsOfAllTasks(t *testing.T) {
 			t.Errorf("%s comes after %s", a.ID, all[i-1].ID)
 		}
 	}
-	for _, task := range must[[]projections.Task](t)(v.Tasks(t.Context(), runs.TaskFilter{})) {
+	for _, task := range must[runs.TaskPage](t)(v.Tasks(t.Context(), runs.TaskFilter{})).Tasks {
 		want := must[[]projections.Approval](t)(v.TaskApprovals(t.Context(), task.ID))
 		if diff := cmp.Diff(encode(t, want), encode(t, append([]projections.Approval{}, byTask[task.ID]...))); diff != "" {
 			t.Errorf("%s (-its own +of all):\n%s", task.ID, diff)

@@ -1796,11 +1796,13 @@ export interface TaskAnswer {
   object: string;
 }
 
-export interface TaskList {
-  /** The answer itself. */
+export interface TasksOutputBody {
+  /** The tasks, newest first. */
   data: Task[];
+  /** The before of the next page; absent at the end. */
+  next_before?: number;
   /** Names the kind of the answer. */
-  object: string;
+  object: "tasks";
 }
 
 export interface Trace {

@@ -1,50 +1,25 @@
 // All tasks: what waits for a person first, then the newest.
-import { computed, signal } from '@preact/signals';
+import { computed } from '@preact/signals';
 import type { Task } from '../api/types.gen';
-import { navigate, query, runPath, taskPath } from '../state/router';
-import { loadTasks, page, tasks, tasksFailed } from '../state/tasks';
+import { navigate, runPath, taskPath } from '../state/router';
+import { more, older, search, show, shows, tasks, tasksFailed, type Show } from '../state/tasks';
 import { Button, Empty, Lasting, Loading, Problem, Status, Time, utc } from '../ui/basics';
 import { baseName, many, nameOf, word } from '../ui/format';
 import { Icon } from '../ui/icon';
 import { useTitle } from '../ui/title';
 import { WindowList } from '../ui/window';
 
-const filters = ['all', 'waiting', 'open', 'completed', 'failed', 'cancelled', 'not_started'] as const;
-type Filter = (typeof filters)[number];
-
-const search = signal('');
-
-function matches(t: Task, filter: Filter): boolean {
-  switch (filter) {
-    case 'all': return true;
-    case 'waiting': return t.status === 'awaiting_approval';
-    case 'open': return t.status === 'queued' || t.status === 'running' || t.status === 'awaiting_approval';
-  }
-  return t.status === filter;
-}
-
-const filter = computed<Filter>(() => {
-  const wanted = query.value.get('show') as Filter;
-  return filters.includes(wanted) ? wanted : 'all';
-});
-
-const shown = computed(() => {
-  const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = (tasks.value ?? []).filter((t) => {
-    const text = `${nameOf(t)} ${t.prompt} ${t.id} ${t.working_directory ?? ''} ${t.latest_model ?? ''}`.toLowerCase();
-    return matches(t, filter.value) && words.every((w) => text.includes(w));
-  });
+const sorted = computed(() => {
   const rank = (t: Task) => (t.status === 'awaiting_approval' ? 0 : t.status === 'running' || t.status === 'queued' ? 1 : 2);
-  return found.sort((a, b) => rank(a) - rank(b)); // stable: newest first among equals
+  return tasks.value?.toSorted((a, b) => rank(a) - rank(b)); // stable: newest first among equals
 });
 
-const names: Record<Filter, string> = {
+const names: Record<Show, string> = {
   all: 'All', waiting: 'Waiting for you', open: 'Open', completed: 'Completed', failed: 'Failed', cancelled: 'Cancelled', not_started: 'Not started',
 };
 
 export function Tasks() {
   useTitle('Tasks');
-  const all = tasks.value;
   return (
     <div class="page">
       <div class="page-head">
@@ -53,46 +28,37 @@ export function Tasks() {
       </div>
       <div class="bar">
         <div class="filters" role="group" aria-label="Show">
-          {filters.map((f) => {
-            const n = (all ?? []).filter((t) => matches(t, f)).length;
-            return (
-              <button
-                key={f}
-                type="button"
-                class="filter"
-                aria-pressed={filter.value === f}
-                disabled={n === 0 && f !== 'all' && filter.value !== f}
-                onClick={() => navigate(f === 'all' ? '/tasks' : `/tasks?show=${f}`, true)}
-              >
-                {names[f]} <span class="count">{all ? n : ''}</span>
-              </button>
-            );
-          })}
+          {(Object.keys(shows) as Show[]).map((f) => (
+            <button key={f} type="button" class="filter" aria-pressed={show.value === f} onClick={() => navigate(f === 'all' ? '/tasks' : `/tasks?show=${f}`, true)}>
+              {names[f]}
+            </button>
+          ))}
         </div>
         <label class="search">
           <Icon name="search" />
-          <input type="search" data-search placeholder="Search" aria-label="Search tasks" value={search.value} onInput={(e) => (search.value = e.currentTarget.value)} />
+          <input type="search" data-search placeholder="Search" maxLength={200} aria-label="Search tasks" value={search.value} onInput={(e) => (search.value = e.currentTarget.value)} />
           <kbd aria-hidden="true">/</kbd>
         </label>
       </div>
       {tasksFailed.value && <Problem>{tasksFailed.value}</Problem>}
-      <List all={all} />
+      <List />
     </div>
   );
 }
 
-function List({ all }: { all: Task[] | undefined }) {
+function List() {
+  const all = sorted.value;
   if (!all) return tasksFailed.value ? null : <Loading what="tasks" />;
-  if (all.length === 0) {
+  if (all.length === 0 && !more.value) {
+    if (show.value !== 'all' || search.value.trim()) return <Empty title="No task matches">Change the search or <a href="/tasks" onClick={() => (search.value = '')}>show all</a>.</Empty>;
     return <Empty title="No task yet">A task says what is wanted; a run is one attempt at it. <a href="/tasks/new">Write the first one</a>.</Empty>;
   }
-  if (shown.value.length === 0) return <Empty title="No task matches">Change the search or <a href="/tasks">show all</a>.</Empty>;
   return (
     <>
-      <WindowList label="Tasks" items={shown.value} keyOf={(t) => t.id} guess={53} row={(t) => <Row t={t} />} />
-      {page.value > 0 && all.length >= page.value && (
+      <WindowList label="Tasks" items={all} keyOf={(t) => t.id} guess={53} row={(t) => <Row t={t} />} />
+      {more.value && (
         <p class="more-row">
-          The newest {many(page.value, 'task')}. <Button kind="quiet" act={() => ((page.value = 0), loadTasks())}>Show all</Button>
+          {many(all.length, 'task')} so far. <Button kind="quiet" act={older}>Show older</Button>
         </p>
       )}
     </>

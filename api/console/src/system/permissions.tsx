@@ -5,7 +5,6 @@ import type { PermissionEntry, PermissionInSession, Permissions, Session, Task }
 import { useLoad } from '../state/load';
 import { attempt, say } from '../state/notices';
 import { runPath } from '../state/router';
-import { tasks } from '../state/tasks';
 import { Button, Dialog, Loading, Problem } from '../ui/basics';
 import { Pick } from '../ui/field';
 import { nameOf, short } from '../ui/format';
@@ -18,13 +17,14 @@ interface InSession extends PermissionInSession {
 const tasksMax = 20;
 
 export function Grants() {
-  const dirs = [...new Set((tasks.value ?? []).map((t) => t.working_directory ?? '').filter((d) => d.startsWith('/')))].sort();
+  const newest = useLoad(() => get<Task[]>('/tasks?limit=200'), '');
+  const dirs = [...new Set((newest.data ?? []).map((t) => t.working_directory ?? '').filter((d) => d.startsWith('/')))].sort();
   const [chosen, setDir] = useState<string>();
   const dir = chosen ?? dirs[0] ?? '';
-  const known = tasks.value !== undefined;
-  const { data, failed, reload } = useLoad(() => (known ? load(dir) : Promise.resolve(undefined)), `${known} ${dir}`);
+  const known = newest.data;
+  const { data, failed, reload } = useLoad(() => (known ? load(dir, known) : Promise.resolve(undefined)), `${!!known} ${dir}`);
   const [revoking, setRevoking] = useState<{ what: string; go: () => Promise<unknown> }>();
-  if (!known) return <Loading what="tasks" />;
+  if (!known) return newest.failed ? <Problem>{newest.failed}</Problem> : <Loading what="tasks" />;
   const revoke = (what: string, path: string, body: object) => setRevoking({
     what, go: async () => {
       await post<Permissions>(path, body);
@@ -51,9 +51,9 @@ export function Grants() {
   );
 }
 
-async function load(dir: string) {
+async function load(dir: string, tasks: Task[]) {
   const q = dir ? `?dir=${encodeURIComponent(dir)}` : '';
-  const of = (tasks.value ?? []).filter((t) => t.latest_run_id && (!dir || t.working_directory === dir)).slice(0, tasksMax);
+  const of = tasks.filter((t) => t.latest_run_id && (!dir || t.working_directory === dir)).slice(0, tasksMax);
   const [permissions, session, ...each] = await Promise.all([
     get<Permissions>('/permissions' + q), get<Session>('/whoami'),
     ...of.map((task) => get<Permissions>(`/permissions?task_id=${task.id}`).then((p) => p.session.map((g): InSession => ({ ...g, task })), () => [])), // one that was just deleted has none

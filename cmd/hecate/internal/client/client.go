@@ -102,6 +102,14 @@ func (c *Client) Health(ctx context.Context) (string, error) {
 // call sends body (nil for none) and decodes the answer's data into data (nil to
 // ignore it). It returns the log position that the answer stands at, 0 if unsaid.
 func (c *Client) call(ctx context.Context, method, path string, body, data any) (int64, error) {
+	if data == nil {
+		return c.exchange(ctx, method, path, body, nil)
+	}
+	return c.exchange(ctx, method, path, body, &struct{ Data any }{data})
+}
+
+// exchange is call with the whole answer decoded into answer.
+func (c *Client) exchange(ctx context.Context, method, path string, body, answer any) (int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
 	var payload []byte
@@ -117,7 +125,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, data any) 
 	}
 	defer res.Body.Close()
 	position, _ := strconv.ParseInt(res.Header.Get(positionHeader), 10, 64) // absent means unknown
-	if data == nil {
+	if answer == nil {
 		return position, nil
 	}
 	raw, err := io.ReadAll(io.LimitReader(res.Body, answerMax+1))
@@ -127,8 +135,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, data any) 
 	if len(raw) > answerMax {
 		return 0, fmt.Errorf("read the answer of %s %s: it is larger than %d MiB", method, path, answerMax>>20)
 	}
-	envelope := struct{ Data any }{data}
-	if err := json.Unmarshal(raw, &envelope); err != nil {
+	if err := json.Unmarshal(raw, answer); err != nil {
 		return 0, fmt.Errorf("read the answer of %s %s: %w", method, path, err)
 	}
 	return position, nil

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -38,13 +39,72 @@ func (c *Client) StartTask(ctx context.Context, task string, p run.Ahead) (Run, 
 
 // Tasks lists tasks, newest first. A limit of 0 lists all; an empty status lists every one.
 func (c *Client) Tasks(ctx context.Context, limit int, status string) ([]Task, error) {
-	query := url.Values{"limit": {strconv.Itoa(limit)}}
-	if status != "" {
-		query.Set("status", status)
+	raw, _, err := c.TaskList(ctx, TaskQuery{Limit: limit, Status: status})
+	if err != nil {
+		return nil, err
 	}
-	var out []Task
-	_, err := c.call(ctx, http.MethodGet, "/tasks?"+query.Encode(), nil, &out)
-	return out, err
+	return DecodeTasks(raw)
+}
+
+// TaskQuery chooses tasks of the list.
+type TaskQuery struct {
+	Limit  int    // 0 for all
+	Status string // "" for every one
+	Search string // words that a task must have; "" for all
+	Before int64  // only tasks older than those of the list that named it; 0 for all
+}
+
+// taskPage is how many tasks the server gives at once.
+const taskPage = 200
+
+// TaskList lists tasks as the server's JSON, newest first, and returns the Before of those
+// that follow, 0 if there are none. It asks until it has as many as it may: what the server
+// gives of a search at once may be few tasks, or none, without being the end.
+func (c *Client) TaskList(ctx context.Context, q TaskQuery) ([]json.RawMessage, int64, error) {
+	out := []json.RawMessage{}
+	for {
+		var page struct {
+			Data []json.RawMessage
+			Next int64 `json:"next_before"`
+		}
+		if _, err := c.exchange(ctx, http.MethodGet, "/tasks?"+q.page(len(out)).Encode(), nil, &page); err != nil {
+			return nil, 0, err
+		}
+		out = append(out, page.Data...)
+		if page.Next == 0 || q.Limit > 0 && len(out) >= q.Limit {
+			return out, page.Next, nil
+		}
+		q.Before = page.Next
+	}
+}
+
+// page is the question for what is left when so many are there.
+func (q TaskQuery) page(have int) url.Values {
+	limit := 0
+	if q.Limit > 0 {
+		limit = min(q.Limit-have, taskPage)
+	}
+	out := url.Values{"limit": {strconv.Itoa(limit)}}
+	for name, value := range map[string]string{"status": q.Status, "q": q.Search} {
+		if value != "" {
+			out.Set(name, value)
+		}
+	}
+	if q.Before > 0 {
+		out.Set("before", strconv.FormatInt(q.Before, 10))
+	}
+	return out
+}
+
+// DecodeTasks reads tasks as the server gives them.
+func DecodeTasks(raw []json.RawMessage) ([]Task, error) {
+	out := make([]Task, len(raw))
+	for i, r := range raw {
+		if err := json.Unmarshal(r, &out[i]); err != nil {
+			return nil, fmt.Errorf("read a task: %w", err)
+		}
+	}
+	return out, nil
 }
 
 // Task returns one task.
