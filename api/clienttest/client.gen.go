@@ -4841,7 +4841,7 @@ type ListTasksParams struct {
 	// Status Only tasks in this status.
 	Status *ListTasksParamsStatus `form:"status,omitempty" json:"status,omitempty"`
 
-	// Q Only tasks that have all of these words, or pieces of words, in their title, the beginning of what is wanted, their directory, repository or id. Case does not matter.
+	// Q Only tasks that have all of these words, or pieces of words, in their title, the beginning of what is wanted, their directory or repository. A whole id is a word as well. Case does not matter.
 	Q *string `form:"q,omitempty" json:"q,omitempty"`
 
 	// Before Only tasks older than those of the page that named this as next_before.

@@ -22,6 +22,7 @@ import (
 const (
 	tasksPage    = 50
 	tasksPageMax = 200
+	searchMax    = 400 // bytes of what is looked for
 )
 
 // taskRequest is what somebody wants done.
@@ -99,7 +100,7 @@ type createTaskInput struct {
 type listTasksInput struct {
 	Limit     count  `query:"limit" doc:"At most this many, 50 if absent, never more than 200; 0 for all."`
 	Status    string `query:"status" doc:"Only tasks in this status." enum:"not_started,queued,running,awaiting_approval,completed,failed,cancelled"`
-	Search    string `query:"q" maxLength:"200" doc:"Only tasks that have all of these words, or pieces of words, in their title, the beginning of what is wanted, their directory, repository or id. Case does not matter."`
+	Search    string `query:"q" maxLength:"400" doc:"Only tasks that have all of these words, or pieces of words, in their title, the beginning of what is wanted, their directory or repository. A whole id is a word as well. Case does not matter."`
 	Before    cursor `query:"before" doc:"Only tasks older than those of the page that named this as next_before."`
 	ProjectID string `query:"project_id" doc:"Only tasks of this project; present but empty: only tasks without one."`
 
@@ -176,6 +177,9 @@ func (a *API) listTasks(ctx context.Context, in *listTasksInput) (*tasksOutput, 
 		return nil, err
 	}
 	search := strings.TrimSpace(in.Search)
+	if len(search) > searchMax {
+		return nil, fault.Invalid("invalid_request", "q must have at most %d bytes", searchMax)
+	}
 	if search != "" && limit == 0 {
 		limit = tasksPageMax
 	}

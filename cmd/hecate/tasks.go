@@ -22,7 +22,7 @@ type tasksCommand struct {
 	serverFlags
 	Task   string `arg:"" optional:"" help:"Show this task with its runs."`
 	Status string `placeholder:"STATUS" enum:",not_started,queued,running,awaiting_approval,completed,failed,cancelled" default:"" help:"List only tasks with this status."`
-	Search string `placeholder:"TEXT" help:"List only tasks that have all of these words in their title, the beginning of what is wanted, their directory or id."`
+	Search string `placeholder:"TEXT" help:"List only tasks that have all of these words in their title, the beginning of what is wanted, or their directory."`
 	Before int64  `placeholder:"N" help:"List only tasks older than those of the list that named N."`
 	Limit  int    `default:"20" help:"List at most this many, newest first; 0 for all."`
 	JSON   bool   `name:"json" help:"Print the server's JSON."`

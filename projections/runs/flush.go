@@ -41,7 +41,7 @@ func (f *fold) collectTasks() error {
 		if err != nil {
 			return err
 		}
-		f.out[0].Add(t.id, t.pos, t.doc.Definition.ProjectID, t.latestRun, wordsOf(t.id, &t.doc.Definition), doc)
+		f.out[0].Add(t.id, t.pos, t.doc.Definition.ProjectID, t.latestRun, wordsOf(&t.doc.Definition), doc)
 		t.dirty = false
 	}
 	f.dirtyTasks = f.dirtyTasks[:0]

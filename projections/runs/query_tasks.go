@@ -13,7 +13,7 @@ import (
 type TaskFilter struct {
 	Status    string  // "" for all
 	ProjectID *string // nil for all, "" for tasks without a project
-	Search    string  // words that a task must have, all of them, see wordsOf; "" for all
+	Search    string  // words that a task must have, all of them, see wordsOf, or its whole id; "" for all
 	Before    int64   // only tasks below this position, 0 for all
 	Limit     int     // 0 for no limit
 }
@@ -90,7 +90,8 @@ func (f TaskFilter) query(floor int64) (string, []any) {
 	}
 	terms := strings.Fields(plain(f.Search))
 	for _, term := range terms[:min(len(terms), termsMax)] {
-		add(`t.words LIKE $%d ESCAPE '!'`, "%"+likely.Replace(term)+"%")
+		args = append(args, "%"+likely.Replace(term)+"%", term)
+		fmt.Fprintf(&where, ` AND (t.words LIKE $%d ESCAPE '!' OR t.task_id = $%d)`, len(args)-1, len(args))
 	}
 	text := selectTasks + "WHERE t.pos < $1 AND t.pos >= $2" + where.String() + " ORDER BY t.pos DESC"
 	if f.Limit > 0 {

@@ -13,10 +13,10 @@ const (
 	namesMax = 256  // of a name
 )
 
-// wordsOf is what a search for a task looks at: its id and title, where it works, and how
-// that begins which is wanted. Of a text that stands in a blob the title is all there is.
-func wordsOf(id string, d *task.Definition) string {
-	parts := []string{id, head(d.Title, wordsMax)}
+// wordsOf is what a search for a task looks at: its title, where it works, and how that
+// begins which is wanted. Of a text that stands in a blob the title is all there is.
+func wordsOf(d *task.Definition) string {
+	parts := []string{head(d.Title, wordsMax)}
 	for _, name := range []string{d.WorkingDirectory, d.Repo, d.BaseBranch, d.FilePath} {
 		parts = append(parts, head(name, namesMax))
 	}
