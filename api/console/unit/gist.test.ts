@@ -11,6 +11,9 @@ test('events of each kind have a sentence', () => {
   same(gist(event('tool.shell.exited', { exit_code: 1, signal: null, stdout_bytes: 5, stderr_bytes: 0 })), 'exit code 1 · stdout 5 bytes · stderr 0 bytes');
   same(gist(event('workspace.taken', { target: '/src', files_count: 2 })), '2 files taken · to /src');
   same(gist(event('workspace.changed', { tool_name: 'shell_exec', files: [{ path: 'a', kind: 'add' }], files_count: 3 })), '+a and 2 more · by shell_exec');
+  same(gist(event('log.erased', { subject: 'run run_1', records: [{}, {}], contents: ['x'], reason: 'asked by its author' })), 'run run_1 · 2 events · 1 large content · asked by its author');
+  same(gist(event('log.erased', { subject: 'run_contents', records: [{}], policy: 'run_contents' })), 'run_contents · 1 event · no longer kept');
+  same(gist(event('retention.finished', { trigger: 'manual', results: [{ deleted: 2 }, { deleted: 1 }] })), 'manual · 3 events no longer kept');
   same(gist(event('ci.done', { note: 'green' })), 'green');
 });
 

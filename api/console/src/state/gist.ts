@@ -23,6 +23,8 @@ const model = (d: Data) => [text(d, 'model'), text(d, 'provider') && `of ${text(
 const tool = (d: Data) => text(d, 'tool_name');
 const by = (d: Data) => text(d, 'by') && `by ${text(d, 'by')}`;
 const files = (d: Data) => many(number(d, 'files_count'), 'file');
+const list = (d: Data, name: string) => (Array.isArray(d[name]) ? (d[name] as unknown[]).length : 0);
+const deleted = (d: Data) => (Array.isArray(d.results) ? (d.results as Data[]).reduce((n, r) => n + number(r, 'deleted'), 0) : 0);
 const firstLine = (s: string) => s.trim().split('\n')[0]!;
 
 const sentences: Record<string, (d: Data) => string> = {
@@ -40,6 +42,10 @@ const sentences: Record<string, (d: Data) => string> = {
   ),
   'task.run.opened': (d) => joined(`run ${number(d, 'number')}`, text(d, 'run_id')),
   'task.run.closed': (d) => joined('the task has no open run', `the last one is ${word(text(d, 'status'))}`),
+  'log.erased': (d) => joined(text(d, 'subject'), many(list(d, 'records'), 'event'), list(d, 'contents') > 0 && many(list(d, 'contents'), 'large content'), text(d, 'policy') ? 'no longer kept' : text(d, 'reason')),
+  'log.key_rotated': (d) => joined('another key signs the log, by the word of the old one', text(d, 'reason')),
+  'log.key_replaced': (d) => joined('another key signs the log, in place of a lost one', text(d, 'reason')),
+  'retention.finished': (d) => joined(text(d, 'trigger'), `${many(deleted(d), 'event')} no longer kept`),
   'task.updated': () => 'the task changed with its run',
   'task.deleted': () => 'hidden, with all its runs',
   'task.budget.raised': (d) => `the ceiling is ${money(number(d, 'budget_micros_usd'))}`,

@@ -115,6 +115,9 @@ func (l *Log) describe(e client.Event) string {
 		text, known = describeTask(e)
 	}
 	if !known {
+		text, known = describeOwn(e)
+	}
+	if !known {
 		var compact bytes.Buffer
 		if json.Compact(&compact, e.Data) != nil || compact.String() == "{}" {
 			return ""
