@@ -110,12 +110,15 @@ var _ = event.Define(Claimed{NodeID: "runtime_1", Instance: "instance_1", Epoch:
 
 // Warned tells the operator of something that does not stop the run.
 type Warned struct {
-	Code    string `json:"code"` // cost_ceiling_unenforceable
+	Code    string `json:"code"` // cost_ceiling_unenforceable, models_awaited
 	Message string `json:"message"`
 }
 
 // Codes of warnings.
-const WarnCeilingUnenforceable = "cost_ceiling_unenforceable"
+const (
+	WarnCeilingUnenforceable = "cost_ceiling_unenforceable"
+	WarnModelsAwaited        = "models_awaited"
+)
 
 // EventType names the event on the wire.
 func (Warned) EventType() string { return "run.warning" }

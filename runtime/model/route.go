@@ -16,6 +16,7 @@ type Route struct {
 type RouteError struct {
 	Fault   error
 	RetryAt time.Time // when asking again is worth it at the earliest; zero: waiting changes nothing
+	Pending bool      // a provider has not said yet which models it has: wait for that, and ask again
 }
 
 func (e *RouteError) Error() string { return e.Fault.Error() }

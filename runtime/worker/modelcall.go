@@ -18,9 +18,12 @@ import (
 // before it does; the answer is recorded whole, or not at all. An attempt that failed
 // before any of its answer came may be followed by another, which is recorded too.
 func (a *attempt) callModel(ctx context.Context, e run.CallModel) error {
-	routes, err := a.Router.Candidates(ctx, a.s.Route.Provider, a.s.Route.Model)
-	if err != nil {
+	routes, err := a.routes(ctx)
+	if routed := (*model.RouteError)(nil); errors.As(err, &routed) {
 		return a.noCall(ctx, e, routingCode(err), err)
+	}
+	if err != nil || len(routes) == 0 {
+		return err
 	}
 	if err := a.encode(routes[0].Client); err != nil {
 		return a.noCall(ctx, e, string(model.InvalidRequest), err)

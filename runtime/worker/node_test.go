@@ -80,6 +80,8 @@ func (n *node) Candidates(context.Context, string, string) ([]model.Route, error
 	return []model.Route{n.route}, nil
 }
 
+func (*node) AwaitModels(context.Context) {}
+
 func (*node) Report(model.Route, time.Duration, error) {}
 func (*node) Failover(model.Route, model.Route, error) {}
 

@@ -34,6 +34,8 @@ import (
 type Router interface {
 	// Candidates returns the routes that may be tried, in order, at least one.
 	Candidates(ctx context.Context, provider, model string) ([]model.Route, error)
+	// AwaitModels waits for what makes an error of Candidates pending, for a bounded time.
+	AwaitModels(ctx context.Context)
 	// Report tells how a call went; err is nil if it was answered.
 	Report(route model.Route, took time.Duration, err error)
 	// Failover tells that a call that failed at one route goes on at another.

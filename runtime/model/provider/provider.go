@@ -12,6 +12,7 @@ import (
 
 const (
 	discoveryWait    = 2 * time.Second  // how long a provider may take to list its models
+	discoveryFirst   = 30 * time.Second // the same for the first list, where a run can do nothing without
 	discoveryFresh   = 5 * time.Minute  // how long a list is used
 	discoveryRetryIn = 15 * time.Second // after an error; it doubles with each one, up to discoveryFresh
 )
@@ -35,13 +36,14 @@ type provider struct {
 	clock  clock.Clock
 
 	circuit circuit
-	asking  sync.Mutex // held while the provider is asked, so that it is asked once
+	asking  chan struct{} // holds a value while the provider is asked, so that it is asked once
 
 	mu         sync.Mutex // guards what follows, never for long
 	discovered []string
 	err        error
 	checked    time.Time // zero: never
 	failed     int       // attempts without an answer since the last one
+	late       bool      // the last attempt found nobody out in its time, and was no first one
 }
 
 func newProvider(c Config, o Options) *provider {
@@ -49,7 +51,7 @@ func newProvider(c Config, o Options) *provider {
 	if preset, ok := PresetOf(c.Name); ok && preset.BaseURL == c.BaseURL {
 		e.ChatPath, e.ModelsPath, e.OutputLimit = preset.chatPath, preset.modelsPath, preset.outputLimit
 	}
-	p := &provider{Config: c, clock: o.Clock, circuit: circuit{rules: o.Health}}
+	p := &provider{Config: c, clock: o.Clock, asking: make(chan struct{}, 1), circuit: circuit{rules: o.Health}}
 	if c.Protocol == ProtocolAnthropic {
 		p.client = model.NewAnthropic(e, model.AnthropicOptions{DisableCache: o.DisableAnthropicCache})
 	} else {
@@ -66,23 +68,67 @@ func (p *provider) models(ctx context.Context, force bool) []string {
 	if len(p.Models) > 0 {
 		return p.Models
 	}
-	p.asking.Lock()
-	defer p.asking.Unlock()
+	if !p.turn(ctx) {
+		return nil
+	}
+	defer func() { <-p.asking }()
 	if known, fresh := p.fresh(); fresh && !force {
 		return known
 	}
-	ctx, stop := context.WithTimeout(ctx, discoveryWait)
+	return p.ask(ctx, discoveryWait)
+}
+
+// first returns what the provider lists, for which it has the time of a first list. It is
+// asked once so patiently: whoever waits for its turn meanwhile gets what came of that.
+func (p *provider) first(ctx context.Context) []string {
+	if !p.turn(ctx) {
+		return nil
+	}
+	defer func() { <-p.asking }()
+	if !p.pending() {
+		models, _, _ := p.known()
+		return models
+	}
+	return p.ask(ctx, discoveryFirst)
+}
+
+// turn waits until nobody asks the provider, or ctx is done.
+func (p *provider) turn(ctx context.Context) bool {
+	select {
+	case p.asking <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// ask gives the provider so much time to list its models. That a caller gave up says
+// nothing about the provider.
+func (p *provider) ask(ctx context.Context, wait time.Duration) []string {
+	asking, stop := context.WithTimeout(ctx, wait)
 	defer stop()
-	models, err := p.client.Models(ctx)
+	models, err := p.client.Models(asking)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if err == nil {
+	switch {
+	case err == nil:
 		p.discovered, p.failed = models, 0
-	} else {
+	case ctx.Err() != nil:
+		return p.discovered
+	default:
 		p.failed++
 	}
+	p.late = err != nil && asking.Err() != nil && wait < discoveryFirst
 	p.err, p.checked = err, p.clock.Now()
 	return p.discovered
+}
+
+// pending reports whether the provider may still be about to say for the first time which
+// models it has: it took longer than others wait.
+func (p *provider) pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.Models) == 0 && len(p.discovered) == 0 && p.late
 }
 
 func (p *provider) fresh() ([]string, bool) {

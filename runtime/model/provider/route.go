@@ -2,9 +2,11 @@ package provider
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"hecate/domain/fault"
@@ -57,11 +59,12 @@ func (s *Set) Route(provider, name string) (model.Route, error) {
 //
 // Errors are *model.RouteError: route_impossible, unsupported_model,
 // credential_missing, model_not_configured, or with the time at which asking
-// again is worth it, provider_rate_limited and provider_unavailable.
+// again is worth it, provider_rate_limited and provider_unavailable, or for what
+// AwaitModels waits, models_pending.
 func (s *Set) Candidates(ctx context.Context, provider, name string) ([]model.Route, error) {
 	all, err := s.candidates(ctx, strings.TrimSpace(provider), strings.TrimSpace(name))
 	if err != nil {
-		return nil, &model.RouteError{Fault: err}
+		return nil, &model.RouteError{Fault: err, Pending: errors.Is(err, errPending)}
 	}
 	if s.options.NoFailover {
 		all = all[:1]
@@ -129,11 +132,35 @@ func (s *Set) defaults(ctx context.Context, ready []*provider) ([]candidate, err
 			out = append(out, candidate{p, models[0], ReasonProviderDefault})
 		}
 	}
-	if len(out) == 0 {
+	switch {
+	case len(out) > 0:
+	case slices.ContainsFunc(ready, (*provider).pending):
+		return nil, errPending
+	default:
 		return nil, fault.Unprocessable("model_not_configured",
 			"no model was requested and no provider lists one: name a model, or set PROVIDER_<NAME>_MODELS")
 	}
 	return out, nil
+}
+
+var errPending = fault.Unavailable("models_pending", "no model was requested and no provider has said yet which models it has: ask again soon, or name a model")
+
+// AwaitModels waits until one of the providers that were too slow to list their models has
+// done so, until each has had 30 seconds, or until ctx is done.
+func (s *Set) AwaitModels(ctx context.Context) {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var asking sync.WaitGroup
+	for _, p := range s.all() {
+		if p.ready() && p.pending() {
+			asking.Go(func() {
+				if len(p.first(ctx)) > 0 {
+					stop()
+				}
+			})
+		}
+	}
+	asking.Wait()
 }
 
 func (s *Set) serving(ctx context.Context, ready []*provider, name string) ([]candidate, error) {
