@@ -67,7 +67,7 @@ func (c auditExport) Run(a *app) error {
 			return err
 		}
 	} else {
-		kept, err := checkpointArguments(ctx, []string{c.Checkpoint})
+		kept, err := a.checkpointArguments(ctx, []string{c.Checkpoint})
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func (c auditVerify) Run(a *app) error {
 		return err
 	}
 	c.given = keys
-	kept, err := checkpointArguments(ctx, c.Checkpoint)
+	kept, err := a.checkpointArguments(ctx, c.Checkpoint)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"hecate/eventstore/proof"
+)
+
+// Limits of what is fetched from elsewhere.
+const (
+	fetchMax       = 30 * time.Second
+	checkpointsMax = 64 << 20 // bytes of a file of checkpoints
+	keysMax        = 1 << 20  // bytes of a file of keys
+)
+
+// checkpointPath is where a server of ours answers its newest checkpoint. No other path is sent a token.
+const checkpointPath = "/hecate/v1/audit/checkpoint"
+
+// keyArguments reads public keys: as they are written, or from files that hold them, one a
+// line, or the secret key that belongs to one.
+func keyArguments(list []string) (keys []string, err error) {
+	for _, text := range list {
+		if strings.Count(text, "+") < 2 || !strings.Contains(text, "\n") && exists(text) {
+			raw, err := readFileAtMost(text, keysMax)
+			if err != nil {
+				return nil, fmt.Errorf("read the key: %w", err)
+			}
+			if text, err = publicKeys(text, string(raw)); err != nil {
+				return nil, err
+			}
+		}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				keys = append(keys, line)
+			}
+		}
+	}
+	if len(list) > 0 && len(keys) == 0 {
+		return nil, errors.New("read the key: there is none")
+	}
+	return keys, nil
+}
+
+// publicKeys is what a file holds, with the public key in place of a secret one.
+func publicKeys(path, held string) (string, error) {
+	secret, ok := strings.CutPrefix(strings.TrimSpace(held), "PRIVATE+KEY+")
+	if !ok {
+		return held, nil
+	}
+	origin, _, _ := strings.Cut(secret, "+")
+	key, err := proof.ReadKey(path, origin)
+	return key.Public, err
+}
+
+// checkpointArguments reads checkpoints that were kept elsewhere, from files and addresses.
+func (a *app) checkpointArguments(ctx context.Context, names []string) (list [][]byte, err error) {
+	for _, name := range names {
+		raw, err := a.readOrFetch(ctx, name)
+		if err != nil {
+			return nil, fmt.Errorf("read the checkpoint %s: %w", name, err)
+		}
+		found := proof.Split(raw)
+		if len(found) == 0 {
+			return nil, fmt.Errorf("read the checkpoint %s: it is empty", name)
+		}
+		list = append(list, found...)
+	}
+	return list, nil
+}
+
+func (a *app) readOrFetch(ctx context.Context, name string) ([]byte, error) {
+	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
+		return readFileAtMost(name, checkpointsMax)
+	}
+	ctx, stop := context.WithTimeout(ctx, fetchMax)
+	defer stop()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
+	if err != nil {
+		return nil, err
+	}
+	c := &http.Client{}
+	token := a.getenv("HECATE_RUNTIME_TOKEN")
+	ours := req.URL.Path == checkpointPath
+	if ours && token != "" {
+		req.Header.Set("X-Hecate-Runtime-Token", token)
+		// A redirect would carry the token to whoever it names.
+		c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	res, err := c.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		err := fmt.Errorf("the answer is %s", res.Status)
+		switch {
+		case res.StatusCode != http.StatusUnauthorized:
+		case ours && token != "":
+			err = advise(err, "HECATE_RUNTIME_TOKEN is set and is not the token of that server")
+		case ours:
+			err = advise(err, "set HECATE_RUNTIME_TOKEN to the token of that server")
+		default:
+			err = advise(err, "fetch it with what that address asks for, and name the file")
+		}
+		return nil, err
+	}
+	raw, err := readAtMost(res.Body, checkpointsMax)
+	var answer struct {
+		Data struct{ Checkpoint string }
+	}
+	if err == nil && json.Unmarshal(raw, &answer) == nil && answer.Data.Checkpoint != "" { // as a server of ours says it
+		raw = []byte(answer.Data.Checkpoint)
+	}
+	return raw, err
+}
