@@ -79,7 +79,7 @@ func (c auditWho) Run(a *app) error {
 		for _, e := range events {
 			if speaksOf(e, call) {
 				at := e.OccurredAt.Local().Format("2006-01-02 15:04:05")
-				fmt.Fprintf(a.out, "    %8d  %s  %s, by %s\n", e.Sequence, at, terminal.Line(e.Type), show.ActorName(e.Actor))
+				fmt.Fprintf(a.out, "    %8d  %s  %s, by %s\n", e.Sequence, at, terminal.Line(e.Type), show.ActorWords(e.Actor))
 			}
 		}
 	}

@@ -117,7 +117,7 @@ func (f *follower) answeredBy(approval string) string {
 		case by.Verified:
 			f.names[id] = by.Name
 		default:
-			f.names[id] = by.Name + " (by their own word)"
+			f.names[id] = by.Name + " (not proved by a token)"
 		}
 	}
 	return f.names[approval]

@@ -194,7 +194,7 @@ func TestPermissionsThroughAServer(t *testing.T) {
 
 	explained, _ := hecatePermissions(t, home, "", 0, "explain", "--server", server.BaseURL(), "--run", started.ID)
 	check(t, explained, []string{
-		"exec (call_1, model call 1): ", "asked in " + asked.ID + ": level 2 asks before exec (level-2)", "approved, scope session, by somebody without a name",
+		"exec (call_1, model call 1): ", "asked in " + asked.ID + ": level 2 asks before exec (level-2)", "approved, scope session, by somebody, not proved by a token",
 		"exec (call_2, model call 2): allow_visibly", "level 2; decided by answer (session), posture levels", "opened by " + grant + ": exec(echo) args(*), given in this run", "configuration ",
 	})
 	one, _ := hecatePermissions(t, home, "", 0, "explain", "--server", server.BaseURL(), "--run", task.ID, "--call", "call_2", "--json")

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"hecate/cmd/hecate/internal/client"
+	"hecate/cmd/hecate/internal/show"
 	"hecate/cmd/hecate/internal/terminal"
 	"hecate/domain/run"
 )
@@ -332,16 +333,7 @@ func (q pastQuestion) words() string {
 		out += ", as far as what was given with " + q.CoveredBy + " covers it"
 	}
 	if by := q.By; by != nil {
-		who := by.By
-		switch {
-		case by.Name != "" && by.Verified:
-			who = by.Name + " (proved by a token)"
-		case by.Name != "":
-			who = by.Name + " (by their own word)"
-		case by.By == "operator" && !by.Verified:
-			who = "somebody without a name"
-		}
-		out += ", by " + who
+		out += ", by " + show.Answerer(*by)
 	}
 	note := q.Note
 	if note == "" && q.By != nil {

@@ -1,10 +1,12 @@
 // What became of an approval: what was asked, who answered, and what.
 import type { Approval } from '../api/types.gen';
+import { proved } from '../state/follows';
 import { Facts, Time } from '../ui/basics';
 import { word } from '../ui/format';
 
 export function Answered({ approval: a }: { approval: Approval }) {
-  const who = a.resolved_by_name ? `${a.resolved_by_name}${a.resolved_by_verified ? ', proved by a token' : ', not proved'}` : a.resolved_by;
+  // The answer calls every person an operator; who it was, its event says.
+  const who = a.resolved_by === 'operator' || a.resolved_by_name ? proved(a.resolved_by_name ?? '', a.resolved_by_verified ?? false) : a.resolved_by;
   return (
     <>
       {a.calls?.length ? (

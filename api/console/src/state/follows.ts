@@ -31,6 +31,11 @@ export function by(e: Event): string {
 export function byWord(e: Event): string {
   const a = e.actor;
   if (!a) return '';
-  const proof = a.verified === undefined ? '' : a.verified ? ', proved by a token' : ', not proved by a token';
-  return `${a.kind}${a.name ? ` ${a.name}` : ''}${a.org ? ` of ${a.org}` : ''}${proof}`;
+  if (a.verified === undefined) return [a.kind, a.name].filter(Boolean).join(' ');
+  return proved(a.name ?? '', a.verified) + (a.org ? ` (of ${a.org})` : '');
+}
+
+/** proved says whether a token proved who somebody is. */
+export function proved(who: string, verified: boolean): string {
+  return `${who || 'somebody'}${verified ? ', proved by a token' : ', not proved by a token'}`;
 }

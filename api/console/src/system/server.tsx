@@ -3,6 +3,7 @@ import { get, post } from '../api/client';
 import type { LiveWorker, Projection, RuntimeStats, Session, UsageSummary } from '../api/types.gen';
 import { useLoad } from '../state/load';
 import { attempt, say } from '../state/notices';
+import { proved } from '../state/follows';
 import { Button, Facts, Loading, Problem, Status } from '../ui/basics';
 import { count, duration, exactly, many, money } from '../ui/format';
 import { knownTitle } from './usage';
@@ -50,7 +51,7 @@ function Identity({ health, session: s }: { health: Health; session: Session }) 
         of={[
           ['Machine', s.runtime_host.label], ['Version', health.version], ['Address', s.runtime_host.public_url], ['Installation', <code>{s.runtime_host.id}</code>],
           ['Commands run', isolation.kind === 'none' ? <span class="warn">without a sandbox of the system</span> : <>in {isolation.kind} {isolation.path && <code class="muted">{isolation.path}</code>}</>],
-          ['You are', <>{s.actor.name || (s.actor.kind === 'client' ? 'somebody' : s.actor.kind)}{s.actor.verified ? ', proved by a token' : ', not proved by a token'}</>],
+          ['You are', proved(s.actor.name || (s.actor.kind === 'client' ? 'somebody' : s.actor.kind), s.actor.verified)],
           ['Your browser', s.runtime_host.local_only_actions_available ? 'on the server’s own machine' : 'on another machine'],
         ]}
       />
