@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"hecate/api/auth"
+	"hecate/api/console"
 	"hecate/api/envelope"
 	"hecate/api/request"
 	v1 "hecate/api/v1"
@@ -254,6 +255,10 @@ func (m route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	// The multiplexer answers in plain text. Its verdict and its Allow header count.
 	verdict := &verdict{header: http.Header{}}
 	h.ServeHTTP(verdict, r)
+	if verdict.status == http.StatusNotFound && forPeople(r) {
+		console.Nowhere(w, r)
+		return
+	}
 	e := envelope.New(http.StatusNotFound, envelope.TypeNotFound, "there is nothing at this path")
 	if verdict.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", verdict.header.Get("Allow"))
@@ -261,6 +266,12 @@ func (m route) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	e.Body.RequestID = request.From(r.Context()).ID
 	e.Write(w)
+}
+
+// forPeople reports whether a browser asks for a page, outside of the API.
+func forPeople(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && !strings.HasPrefix(r.URL.Path+"/", v1.Base+"/") &&
+		strings.Contains(strings.ToLower(strings.Join(r.Header.Values("Accept"), ",")), "text/html")
 }
 
 // verdict catches the status of an answer that nobody sees.

@@ -25,12 +25,34 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect
 	"frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 // Mount adds the pages and what they load to mux. Paths that are none of them stay unknown,
-// so that a mistyped path of the API is no page.
+// so that a mistyped path of the API is no page; for people there is Nowhere.
 func Mount(mux *http.ServeMux) {
 	for _, p := range pages {
 		mux.HandleFunc("GET "+p, func(w http.ResponseWriter, r *http.Request) { send(w, r, "index.html") })
 	}
 	mux.HandleFunc("GET "+assets+"{name}", func(w http.ResponseWriter, r *http.Request) { send(w, r, r.PathValue("name")) })
+}
+
+// Nowhere answers a browser that asks for a page which does not exist: with the console, which
+// says so and leads on, and the status 404.
+func Nowhere(w http.ResponseWriter, r *http.Request) {
+	r = r.Clone(r.Context()) // what the browser has of a page is not asked for: its answer would be no 404
+	for _, name := range []string{"If-None-Match", "If-Modified-Since", "If-Match", "If-Unmodified-Since", "If-Range", "Range"} {
+		r.Header.Del(name)
+	}
+	send(&missing{w}, r, "index.html")
+}
+
+// missing turns a success into a 404.
+type missing struct{ http.ResponseWriter }
+
+func (m *missing) WriteHeader(status int) {
+	if status == http.StatusOK {
+		m.Header().Del("ETag")
+		m.Header().Set("Cache-Control", "no-store")
+		status = http.StatusNotFound
+	}
+	m.ResponseWriter.WriteHeader(status)
 }
 
 var types = map[string]string{

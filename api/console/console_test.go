@@ -39,6 +39,25 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// A browser that asks for a page which does not exist gets the console's own words, with the
+// status of what is not there. Programs, and whoever asks the API, get the API's.
+func TestNowhere(t *testing.T) {
+	s := apitest.Start(t, apitest.Options{})
+	const browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+	tag := s.Do(t, "GET", "/", nil).Header.Get("ETag")
+	for _, path := range []string{"/taskz", "/a/b%2fc", "/hecate", "/hecate/v2/tasks"} {
+		a := s.Do(t, "GET", path, nil, "Accept", browser, "If-None-Match", tag)
+		if a.Status != http.StatusNotFound || !strings.Contains(string(a.Body), "/console/app.js") || a.Header.Get("Content-Security-Policy") == "" || a.Header.Get("ETag") != "" {
+			t.Errorf("%s: status %d, %v, %.200s", path, a.Status, a.Header, a.Body)
+		}
+	}
+	for _, c := range [][3]string{{"GET", "/taskz", "*/*"}, {"GET", "/taskz", ""}, {"POST", "/taskz", browser}, {"GET", "/hecate/v1", browser}, {"GET", "/hecate/v1/taskz", browser}} {
+		if a := s.Do(t, c[0], c[1], nil, "Accept", c[2]); a.Status != http.StatusNotFound || a.ErrorType() != "not_found" {
+			t.Errorf("%v: status %d, %.200s", c, a.Status, a.Body)
+		}
+	}
+}
+
 // What did not change is not sent again.
 func TestAssetsAreSentOnce(t *testing.T) {
 	s := apitest.Start(t, apitest.Options{})
