@@ -72,6 +72,13 @@ func (c auditExport) Run(a *app) error {
 			return err
 		}
 		s.Checkpoint = kept[len(kept)-1]
+		names, err := originsOf(ctx, log)
+		if err == nil {
+			err = aboutThis(names, nil, [][]byte{s.Checkpoint})
+		}
+		if err != nil {
+			return err
+		}
 	}
 	s.MadeBy = version()
 	if c.Output == "-" {
@@ -274,6 +281,13 @@ func (c auditVerify) export(a *app, keys []string, kept [][]byte) error {
 	defer f.Close()
 	size, err := f.Seek(0, io.SeekEnd)
 	if err != nil {
+		return err
+	}
+	names, err := archive.Origins(f, size)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", c.What, err)
+	}
+	if err := aboutThis(names, keys, kept); err != nil {
 		return err
 	}
 	r, err := archive.Verify(f, size, keys, kept)

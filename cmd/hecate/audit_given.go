@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
 	"hecate/eventstore/proof"
+	"hecate/eventstore/proof/stored"
 )
 
 // Limits of what is fetched from elsewhere.
@@ -37,6 +39,9 @@ func keyArguments(list []string) (keys []string, err error) {
 		}
 		for line := range strings.Lines(text) {
 			if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+				if _, err := proof.OriginOf(line); err != nil {
+					return nil, noKey(text, err)
+				}
 				keys = append(keys, line)
 			}
 		}
@@ -45,6 +50,19 @@ func keyArguments(list []string) (keys []string, err error) {
 		return nil, errors.New("read the key: there is none")
 	}
 	return keys, nil
+}
+
+// noKey says what is there in place of a key.
+func noKey(text string, err error) error {
+	if slices.ContainsFunc(proof.Split([]byte(text)), isCheckpoint) {
+		return usage(errors.New("read the key: this is a checkpoint; give it with --checkpoint"))
+	}
+	return usage(fmt.Errorf("read the key: %w; hecate audit key prints what is expected", err))
+}
+
+func isCheckpoint(raw []byte) bool {
+	_, err := proof.Read(raw)
+	return err == nil
 }
 
 // publicKeys is what a file holds, with the public key in place of a secret one.
@@ -69,9 +87,65 @@ func (a *app) checkpointArguments(ctx context.Context, names []string) (list [][
 		if len(found) == 0 {
 			return nil, fmt.Errorf("read the checkpoint %s: it is empty", name)
 		}
+		for _, checkpoint := range found {
+			if _, err := proof.Read(checkpoint); err != nil {
+				return nil, noCheckpoint(name, raw, err)
+			}
+		}
 		list = append(list, found...)
 	}
 	return list, nil
+}
+
+// noCheckpoint says what is there in place of a checkpoint.
+func noCheckpoint(name string, raw []byte, err error) error {
+	if keys, _ := publicKeys(name, string(raw)); keys != "" {
+		for line := range strings.Lines(keys) {
+			if _, failed := proof.OriginOf(strings.TrimSpace(line)); failed == nil {
+				return usage(fmt.Errorf("read the checkpoint %s: this is a key; give it with --key", name))
+			}
+		}
+	}
+	return advise(fmt.Errorf("read the checkpoint %s: %w", name, err), "hecate audit checkpoint prints one")
+}
+
+// aboutThis refuses keys and checkpoints of another log than the one that goes by these names.
+func aboutThis(names, keys []string, kept [][]byte) error {
+	for _, public := range keys {
+		if origin, err := proof.OriginOf(public); err == nil && !slices.Contains(names, origin) {
+			return otherLog("a key that you gave", origin, names[0])
+		}
+	}
+	for _, raw := range kept {
+		if head, err := proof.Read(raw); err == nil && !slices.Contains(names, head.Origin) {
+			return otherLog("a checkpoint that you gave", head.Origin, names[0])
+		}
+	}
+	return nil
+}
+
+func otherLog(what, origin, this string) error {
+	origin, this = strings.TrimPrefix(origin, proof.Origin("")), strings.TrimPrefix(this, proof.Origin(""))
+	return advise(fmt.Errorf("%s is about another log: it is about %.100s, and this is %.100s", what, origin, this),
+		"give what was kept of this log, or name the other one; if the other one should be here, something else was put in its place")
+}
+
+// originsOf are the names that a log goes by: its own, and the one that its newest checkpoint is
+// about. They are the same unless somebody has changed one of them, which verifying finds.
+func originsOf(ctx context.Context, log *stored.Log) (names []string, err error) {
+	id, err := log.ID(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read which log %s is: %w", log, err)
+	}
+	newest, err := log.Newest(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read the newest checkpoint of %s: %w", log, err)
+	}
+	names = append(names, proof.Origin(id))
+	if head, err := proof.Read(newest.Note); err == nil {
+		names = append(names, head.Origin)
+	}
+	return names, nil
 }
 
 func (a *app) readOrFetch(ctx context.Context, name string) ([]byte, error) {

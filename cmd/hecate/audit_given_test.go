@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -42,4 +44,47 @@ func TestCheckpointOfServer(t *testing.T) {
 	auditing(t, a, exitFailed, "302", "verify", "--checkpoint", at+"?away")
 	t.Chdir(t.TempDir())
 	auditing(t, a, exitCompleted, "5 records", "export", "--from", "1", "--to", "5", "--checkpoint", at)
+}
+
+// A mistake of whoever verifies is told as one before anything is verified; what is of this log and
+// signed by nobody is a finding.
+func TestGivenByMistake(t *testing.T) {
+	t.Chdir(t.TempDir())
+	keep := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other, _, _ := testApp(t)
+	sealedLog(t, configAt(t, other.getenv("HECATE_DATA_DIR")), 3)
+	keep("other.txt", auditing(t, other, exitCompleted, "", "checkpoint"))
+	keep("other.pub", auditing(t, other, exitCompleted, "", "key"))
+	a, _, _ := testApp(t)
+	sealedLog(t, configAt(t, a.getenv("HECATE_DATA_DIR")), 5)
+	kept := auditing(t, a, exitCompleted, "", "checkpoint")
+	keep("kept.txt", kept)
+	keep("log.pub", auditing(t, a, exitCompleted, "", "key"))
+	keep("forged.txt", strings.Replace(kept, "\n5\n", "\n4\n", 1))
+	keep("text.txt", "box\n")
+	auditing(t, a, exitCompleted, "", "export", "--from", "1", "--to", "5", "-o", "part.zip")
+	for _, what := range []string{"", "part.zip"} {
+		verify := func(code int, says string, args ...string) {
+			t.Helper()
+			out := auditing(t, a, code, says, append([]string{"verify", what}, args...)...)
+			if code != exitAltered && strings.Contains(out, "log_") {
+				t.Errorf("something was verified:\n%s", out)
+			}
+		}
+		verify(exitFailed, "this is no checkpoint", "--checkpoint", "text.txt")
+		verify(exitUsage, "this is a key; give it with --key", "--checkpoint", "log.pub")
+		verify(exitUsage, "this is a checkpoint; give it with --checkpoint", "--key", "kept.txt")
+		verify(exitUsage, "hecate audit key prints", "--key", "text.txt")
+		verify(exitFailed, "a checkpoint that you gave is about another log", "--checkpoint", "other.txt")
+		verify(exitFailed, "a key that you gave is about another log", "--key", "other.pub")
+		verify(exitAltered, "not signed by the key", "--checkpoint", "forged.txt")
+	}
+	auditing(t, a, exitFailed, "about another log", "export", "--from", "1", "--to", "2", "--checkpoint", "other.txt")
+	if auditing(t, a, exitCompleted, "fits", "verify", "--key", "log.pub", "--checkpoint", "kept.txt"); exists("records-1-2.zip") {
+		t.Error("an export was left behind")
+	}
 }

@@ -47,7 +47,8 @@ func (c auditVerify) printExport(a *app, r archive.Report) error {
 	if r.Unsealed > 0 {
 		fmt.Fprintf(a.out, "           %s behind it not proven\n", show.Count(r.Unsealed, "record"))
 	}
-	c.key(a, "the checkpoint", r.Key, "the export names itself")
+	follows := !slices.ContainsFunc(r.Findings, func(f verify.Finding) bool { return f.Kind == verify.Signature })
+	c.key(a, "the checkpoint", r.Key, follows, "the export names itself")
 	c.kept(a, r.Kept)
 	for _, size := range r.Other {
 		fmt.Fprintf(a.out, "kept       the checkpoint for %s is another one than that of the export, and says nothing about it\n", show.Count(size, "record"))
@@ -56,12 +57,15 @@ func (c auditVerify) printExport(a *app, r archive.Report) error {
 	return c.findings(a, r.Findings)
 }
 
-func (c auditVerify) key(a *app, what, key, otherwise string) {
+// key says under which key something is signed. It follows from the given ones if they lead to it.
+func (c auditVerify) key(a *app, what, key string, follows bool, otherwise string) {
 	whose := "which " + otherwise
 	if slices.Contains(c.given, key) {
 		whose = "which you gave"
-	} else if len(c.given) > 0 {
+	} else if len(c.given) > 0 && follows {
 		whose = "which follows from what you gave"
+	} else if len(c.given) > 0 {
+		whose = "which is none that you gave"
 	}
 	fmt.Fprintf(a.out, "signed     %s under %s,\n           %s\n", what, terminal.Line(key), whose)
 }
@@ -69,7 +73,7 @@ func (c auditVerify) key(a *app, what, key, otherwise string) {
 // keys says under which keys a log is sealed, the newest one last.
 func (c auditVerify) keys(a *app, what string, r verify.Report, otherwise string) {
 	if len(r.Keys) < 2 {
-		c.key(a, what, r.Key, otherwise)
+		c.key(a, what, r.Key, false, otherwise)
 		return
 	}
 	fmt.Fprintf(a.out, "signed     %s under %d keys:\n", what, len(r.Keys))

@@ -53,7 +53,18 @@ func TestAuditKeyLife(t *testing.T) {
 	auditing(t, a, exitCompleted, "notice     trees of more than 9 records are signed by another key", "verify")
 	auditing(t, a, exitAltered, "give it as well", "verify", "--key", first)
 	auditing(t, a, exitCompleted, "(the disk broke)", "verify", "--key", first, "--key", third)
-	auditing(t, a, exitAltered, "names another key than the given one", "verify", "--key", strings.Replace(first, "+", "+0", 1))
+	origin, _, _ := strings.Cut(first, "+")
+	other, _, err := proof.OpenKey("other.key", origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stranger := other.Public // of the same log, and none of its keys
+	auditing(t, a, exitAltered, "names another key than the given one", "verify", "--key", stranger)
+	out = auditing(t, a, exitAltered, "give the earlier one, too", "verify", "part.zip", "--key", stranger)
+	if !strings.Contains(out, "which is none that you gave") || strings.Contains(out, "follows from") {
+		t.Errorf("verify says\n%s", out)
+	}
+	auditing(t, a, exitUsage, "cannot be read", "verify", "--key", strings.Replace(first, "+", "+0", 1))
 	auditing(t, a, exitFailed, "there is none", "verify", "--key", os.DevNull)
 	var report struct {
 		Keys    []struct{ Key string }

@@ -61,6 +61,13 @@ func (c auditVerify) Run(a *app) error {
 		return err
 	}
 	defer log.Close()
+	names, err := originsOf(ctx, log)
+	if err == nil {
+		err = aboutThis(names, keys, kept)
+	}
+	if err != nil {
+		return err
+	}
 	last := time.Now()
 	report, err := verify.Log(ctx, log, verify.Options{
 		Keys: keys, Checkpoints: kept, Parallel: runtime.GOMAXPROCS(0),

@@ -60,6 +60,16 @@ func (k Key) Holding(public string) (Key, error) {
 	return k, nil
 }
 
+// OriginOf returns the name of the log that a public key belongs to, or an error if the text is no
+// public key.
+func OriginOf(public string) (string, error) {
+	v, err := note.NewVerifier(public)
+	if err != nil {
+		return "", fmt.Errorf("the public key %.100q cannot be read: %w", public, err)
+	}
+	return v.Name(), nil
+}
+
 // ReadKey reads the key of a log from a file.
 func ReadKey(path, origin string) (Key, error) {
 	raw, err := os.ReadFile(path)

@@ -81,7 +81,7 @@ func (c *checker) keys(given []string) error {
 		c.add(verify.Signature, d.Position, "record %d, which is about the key of the log: %v", d.Position, d.Err)
 	}
 	if len(given) > 0 && len(terms.Known(given)) == 0 { // those of later times are no business of an export
-		c.add(verify.Signature, 0, "the export names another key than the given one: %.200s", c.file.key)
+		c.add(verify.Signature, 0, "the export names another key than the given one: %.200s; if this is from before the key that you gave was made, give the earlier one, too", c.file.key)
 	}
 	c.report.Notices = verify.NoticesOf(terms, given, func(f verify.Finding) { c.report.Findings = append(c.report.Findings, f) })
 	size := c.head.Size

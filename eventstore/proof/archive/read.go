@@ -67,6 +67,24 @@ func open(r io.ReaderAt, size int64) (*file, error) {
 	return f, nil
 }
 
+// Origins returns the names that an export goes by: of the log that it says it is of, and of the
+// one that its checkpoint is about. Of a sound export they are the same. Nothing is verified.
+func Origins(r io.ReaderAt, size int64) ([]string, error) {
+	f, err := open(r, size)
+	if err != nil {
+		return nil, err
+	}
+	names := []string{proof.Origin(f.manifest.LogID)}
+	raw, err := f.checkpoint()
+	if err != nil {
+		return nil, err
+	}
+	if head, err := proof.Read(raw); err == nil { // else verifying says so
+		names = append(names, head.Origin)
+	}
+	return names, nil
+}
+
 func known(name string) bool {
 	switch name {
 	case nameReadme, nameManifest, nameRecords, nameContents, nameCheckpoint, nameKey, nameKeys, nameErasures, nameTree:

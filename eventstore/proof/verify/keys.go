@@ -183,7 +183,7 @@ func (v *verifier) givenKeys(terms proof.Terms) {
 	for _, given := range v.o.Keys {
 		switch {
 		case len(known) == 0:
-			v.add(Finding{Signature, 0, 0, fmt.Sprintf("the log names another key than the given one: %.200s", terms[len(terms)-1].Public)})
+			v.add(Finding{Signature, 0, 0, fmt.Sprintf("the log names another key than the given one: %.200s; if this is from before the key that you gave was made, give the earlier one instead", terms[len(terms)-1].Public)})
 		case terms.Index(given) < 0:
 			v.add(Finding{Rewound, 0, 0, fmt.Sprintf("the log knows nothing of a key that was given, %.200s: it is an earlier state of itself, or that key is another log's", given)})
 		}
