@@ -20,6 +20,7 @@ import (
 	"hecate/api"
 	"hecate/api/stream"
 	v1 "hecate/api/v1"
+	"hecate/cmd/hecate/internal/operators"
 	"hecate/cmd/hecate/internal/retain"
 	"hecate/commands"
 	"hecate/domain/clock"
@@ -123,15 +124,12 @@ func (n *node) open(ctx context.Context) error {
 	if n.lock, err = lockNode(n.config.DataDir); err != nil {
 		return err
 	}
-	known, err := openOperators(n.config, n.log)
+	known, err := n.openData(ctx)
 	if err != nil {
 		return err
 	}
 	if n.config.OperatorProof == v1.ProofNever {
 		n.log.Warn("whoever reaches the API may answer approvals, commands of agents as well", "HECATE_OPERATOR_TOKEN_REQUIRED", "never")
-	}
-	if n.stores, err = openStores(ctx, n.config, n.log); err != nil {
-		return err
 	}
 	if n.sealer, err = openSealer(ctx, n.config, n.stores.log, n.log); err != nil {
 		return err
@@ -185,6 +183,22 @@ func (n *node) open(ctx context.Context) error {
 	}
 	n.http = &http.Server{Handler: n.api, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, ErrorLog: slog.NewLogLogger(n.log.Handler(), slog.LevelDebug)}
 	return writeRuntimeFile(n.config.DataDir, n.BaseURL(), n.listener.Addr().String())
+}
+
+// openData opens the stores and the list of operators, side by side: making them is mostly
+// waiting for the disk.
+func (n *node) openData(ctx context.Context) (known *operators.List, err error) {
+	var g errgroup.Group
+	g.Go(func() (err error) {
+		known, err = openOperators(n.config, n.log)
+		return err
+	})
+	g.Go(func() (err error) {
+		n.stores, err = openStores(ctx, n.config, n.log)
+		return err
+	})
+	err = g.Wait()
+	return known, err
 }
 
 // workerConfig is what the pool of workers is made of.

@@ -6,10 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/debug"
 	"syscall"
 
 	"hecate/eventstore"
 )
+
+// startPercent is how much of the heap may be garbage while a server starts. A start allocates
+// some eight megabytes in all, so it is quicker to collect them once it is over.
+const startPercent = 400
 
 type serveCommand struct{}
 
@@ -36,7 +41,9 @@ func (serveCommand) Run(a *app) error {
 		return err
 	}
 	log := slog.New(slog.NewJSONHandler(a.err, &slog.HandlerOptions{Level: c.level()}))
+	usual := debug.SetGCPercent(startPercent)
 	n, err := startNode(context.Background(), a.environ, log)
+	debug.SetGCPercent(usual)
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
 		log.Error("gateway listen failed", "address", c.Address, "error", err.Error())
@@ -48,6 +55,7 @@ func (serveCommand) Run(a *app) error {
 	}
 	log = n.log
 	log.Info("serving", "url", n.BaseURL(), "docs", n.BaseURL()+"/docs", "backend", c.Backend, "data_dir", c.DataDir, "pid", os.Getpid())
+	debug.FreeOSMemory() // what only the start needed
 	ended := make(chan error, 1)
 	go func() { ended <- n.Wait() }() // ends with the node
 	select {

@@ -64,9 +64,10 @@ func openFile(ctx context.Context, path string) (*DB, error) {
 	if err := f.Close(); err != nil {
 		return nil, err
 	}
-	// NORMAL loses the last commits with the power and keeps the file whole.
+	// NORMAL loses the last commits with the power and keeps the file whole. Before it, a file
+	// that is made waits for no disk: nothing is in it yet, and a broken one is replaced.
 	// What an erasure takes away is overwritten, not only unlinked.
-	write := openPool(path, 1, "journal_mode(wal)", "synchronous(normal)", "secure_delete(1)",
+	write := openPool(path, 1, "synchronous(off)", "journal_mode(wal)", "synchronous(normal)", "secure_delete(1)",
 		"wal_autocheckpoint(4000)", "journal_size_limit(33554432)", "cache_size(-8192)")
 	read := openPool(path, readersMax, "query_only(1)", "cache_size(-1024)")
 	db := &DB{pool: write, readPool: read, write: newSessions(write, 1, true), read: newSessions(read, readersMax, true)}
