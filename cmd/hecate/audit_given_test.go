@@ -7,6 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"hecate/eventstore/proof"
 )
 
 // The token of a server goes to the operation of the API that answers checkpoints, and nowhere else.
@@ -87,4 +89,39 @@ func TestGivenByMistake(t *testing.T) {
 	if auditing(t, a, exitCompleted, "fits", "verify", "--key", "log.pub", "--checkpoint", "kept.txt"); exists("records-1-2.zip") {
 		t.Error("an export was left behind")
 	}
+}
+
+// A second history that is signed with the true key contradicts a checkpoint that was kept of the
+// first, and what is named then are the records since the last one on which both agree.
+func TestSecondHistory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	a, _, _ := testApp(t)
+	c := configAt(t, a.getenv("HECATE_DATA_DIR"))
+	sealedLog(t, c, 3)
+	first := auditing(t, a, exitCompleted, "\n3\n", "checkpoint")
+	auditing(t, a, exitCompleted, "3 records in 1 stream", "verify")
+	sealedLog(t, c, 2)
+	head, err := proof.Read([]byte(auditing(t, a, exitCompleted, "", "checkpoint")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := proof.ReadKey(c.AuditKeyFile, head.Origin)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head.Root[0]++
+	other, err := head.Sign(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"other.txt": string(other), "both.txt": first + string(other)} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out := auditing(t, a, exitAltered, "the records 1 to 5, or some of them", "verify", "--checkpoint", "other.txt")
+	if strings.Contains(out, "stream") {
+		t.Errorf("verify counts streams that it has not read:\n%s", out)
+	}
+	auditing(t, a, exitAltered, `"first":4,"last":5`, "verify", "--json", "--checkpoint", "both.txt")
 }

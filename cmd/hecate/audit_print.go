@@ -18,7 +18,11 @@ func (c auditVerify) print(a *app, r verify.Report) error {
 	if c.JSON {
 		return c.json(a, r, r.Findings)
 	}
-	fmt.Fprintf(a.out, "log        %s: %s in %s\n", terminal.Line(r.LogID), show.Count(r.Records, "record"), show.Count(int64(r.Streams), "stream"))
+	within := ""
+	if r.Streams > 0 { // how many there are is not known of a log that could not be read to its end
+		within = " in " + show.Count(int64(r.Streams), "stream")
+	}
+	fmt.Fprintf(a.out, "log        %s: %s%s\n", terminal.Line(r.LogID), show.Count(r.Records, "record"), within)
 	switch tail := r.Records - r.Sealed; {
 	case r.Sealed == 0:
 		fmt.Fprintln(a.out, "sealed     nothing: the records were held against their own hashes only")

@@ -101,6 +101,10 @@ func (v *verifier) read(ctx context.Context, queue chan<- chan part) {
 
 // record checks one record against those before it, and against the tree.
 func (w *walker) record(ctx context.Context, e *examined) error {
+	if e.position < w.next {
+		w.broken = &Finding{Inserted, e.position, e.position, e.name() + " is not the only one at its place"}
+		return nil
+	}
 	if e.position != w.next {
 		w.broken = &Finding{Missing, w.next, e.position - 1, fmt.Sprintf("position %d is followed by %d", w.next-1, e.position)}
 		return nil
@@ -201,20 +205,29 @@ func (w *walker) root(signed tlog.Hash, what string) {
 	case w.doubt != nil:
 		w.broken = w.doubt
 	default:
-		w.broken = &Finding{Altered, w.proven + 1, size, fmt.Sprintf("the records %d to %d, or some of them, are not those of %s for %d records; the stored tree was changed with them", w.proven+1, size, what, size)}
+		first := w.proven + 1
+		if first > size { // two checkpoints contradict each other: only those from elsewhere prove anything
+			first = 1
+			for _, fit := range w.report.Kept {
+				if fit < size {
+					first = fit + 1
+				}
+			}
+		}
+		w.broken = &Finding{Altered, first, size, fmt.Sprintf("the records %d to %d, or some of them, are not those of %s for %d records; the stored tree was changed with them", first, size, what, size)}
 	}
 }
 
 // end reports what the walk has found.
 func (w *walker) end() {
-	w.report.Verified, w.report.Streams = w.next-1, len(w.versions)
+	w.report.Verified = w.next - 1
 	if w.broken == nil && w.doubt != nil {
 		w.broken = w.doubt
 	}
 	if w.broken != nil {
 		w.report.Verified = min(w.report.Verified, w.broken.First-1)
 		w.add(*w.broken)
-	} else if w.next <= w.bounds.Last {
+	} else if w.report.Streams = len(w.versions); w.next <= w.bounds.Last {
 		w.add(Finding{Missing, w.next, w.bounds.Last, fmt.Sprintf("position %d is followed by nothing, and the log ends with %d", w.next-1, w.bounds.Last)})
 	}
 	if w.treeFault == nil && w.stored.fault != "" {
