@@ -137,7 +137,8 @@ func (n *node) open(ctx context.Context) error {
 	holdOwn(n.secrets, n.config, known)
 	if n.sealer != nil && n.config.AuditWitness != "" {
 		n.witness = newWitness(n.config.AuditWitness, n.log)
-		n.sealer.Signed = n.witness.tell
+		keep := n.sealer.Signed
+		n.sealer.Signed = func(checkpoint []byte) { keep(checkpoint); n.witness.tell(checkpoint) }
 	}
 	if err := n.observed.follow(ctx, n, hostID); err != nil {
 		return err

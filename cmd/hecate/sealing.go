@@ -33,7 +33,20 @@ func openSealer(ctx context.Context, c config, store eventstore.Store, log *slog
 	if err := file.check(public, log); err != nil {
 		return nil, err
 	}
-	return proof.NewSealer(ctx, sealed, file.KeyFile, 0, log)
+	memory := sealedMemory{sealedPath(c.DataDir), log}
+	signed, err := memory.recall(file.Origin)
+	if err == nil {
+		err = memory.against(ctx, sealed, signed)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s, err := proof.NewSealer(ctx, sealed, file.KeyFile, 0, log)
+	if err == nil {
+		s.Recall(signed)
+		s.Signed = memory.keep
+	}
+	return s, err
 }
 
 // keyFile is the file with the key that signs checkpoints.

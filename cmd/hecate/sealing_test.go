@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -87,5 +88,58 @@ func TestSealingKey(t *testing.T) {
 	}
 	if _, err := openSealer(context.Background(), c, store, slog.New(slog.DiscardHandler)); err == nil {
 		t.Error("a broken key file was taken")
+	}
+}
+
+// A server that was stopped meanwhile does not sign another history: neither of an older
+// state that was put back, nor of one whose seal was taken out.
+func TestSealingAfterARewind(t *testing.T) {
+	for name, forgery := range map[string]func(t *testing.T, path string, older []byte){
+		"an older state": func(t *testing.T, path string, older []byte) {
+			if err := os.WriteFile(path, older, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"the seal taken out": func(t *testing.T, path string, _ []byte) {
+			for _, table := range []string{"tree", "checkpoints", "log_keys"} {
+				forge(t, path, "DROP TRIGGER hecate_"+table+"_no_delete; DELETE FROM hecate_"+table)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := configAt(t, t.TempDir())
+			sealedLog(t, c, 3)
+			older, err := os.ReadFile(c.SQLitePath)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sealedLog(t, c, 4)
+			forgery(t, c.SQLitePath, older)
+			store, err := sqlite.Open(t.Context(), sqlite.Options{Path: c.SQLitePath})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			if _, err := store.Append(t.Context(), storetest.To("run-9", 0, storetest.NewEvents(9)...)); err != nil {
+				t.Fatal(err)
+			}
+			var told bytes.Buffer
+			sealer, err := openSealer(t.Context(), c, store, slog.New(slog.NewTextHandler(&told, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := sealer.Seal(t.Context()); !errors.Is(err, eventstore.ErrTampered) || !strings.Contains(told.String(), sealedPath(c.DataDir)) {
+				t.Errorf("%v; told:\n%s", err, told.String())
+			}
+			if err := os.Remove(sealedPath(c.DataDir)); err != nil { // on purpose
+				t.Fatal(err)
+			}
+			if sealer, err = openSealer(t.Context(), c, store, slog.New(slog.DiscardHandler)); err == nil {
+				err = sealer.Seal(t.Context())
+			}
+			if err != nil {
+				t.Errorf("put back on purpose: %v", err)
+			}
+		})
 	}
 }

@@ -69,6 +69,14 @@ func NewSealer(ctx context.Context, log Log, keys Holder, interval time.Duration
 	return &Sealer{log: log, keys: keys, origin: Origin(id), interval: max(interval, intervalMin), logger: logger}, nil
 }
 
+// Recall tells the sealer what was signed about the log before, as somebody has kept it apart from
+// the log. Call it before anything is sealed.
+func (s *Sealer) Recall(signed Head) {
+	if signed.Origin == s.origin {
+		s.last = signed
+	}
+}
+
 // Run seals what is appended until ctx ends. A failure is logged and tried again: records
 // that are not sealed yet are still in the log. Where other processes seal under a key that
 // is not held here, it says so, and looks from time to time whether that is still so.

@@ -44,8 +44,14 @@ func (v *verifier) signatures(ctx context.Context, keys keyring) ([]Finding, err
 		})
 		v.report.Checkpoints += len(page)
 	}
-	if err := g.Wait(); err != nil || len(findings) == 0 {
+	if err := g.Wait(); err != nil {
 		return nil, err
+	}
+	if v.report.Checkpoints == 0 && v.bounds.Last > 0 && len(v.o.Keys) > 0 {
+		return []Finding{{Signature, 0, 0, "a key was given, so the log was sealed, and it has no checkpoint: the seal was taken out"}}, nil
+	}
+	if len(findings) == 0 {
+		return nil, nil
 	}
 	first := slices.MinFunc(findings, func(a, b Finding) int { return int(min(max(a.First-b.First, -1), 1)) })
 	return []Finding{first}, nil

@@ -85,6 +85,7 @@ func edits() (list []forgery) {
 		forgery{"checkpoint taken out", "DELETE FROM hecate_checkpoints WHERE size = 12", verify.Signature, 12, 0},
 		forgery{"last checkpoint taken out", "DELETE FROM hecate_checkpoints WHERE size = 20", verify.Tree, 0, 0},
 		forgery{"checkpoints taken out", "DELETE FROM hecate_checkpoints", verify.Tree, 0, 0},
+		forgery{"seal taken out", "DELETE FROM hecate_checkpoints; DELETE FROM hecate_tree; DELETE FROM hecate_log_keys", verify.Signature, 0, 0},
 		forgery{"key", "UPDATE hecate_log_keys SET key = 'x'", verify.Signature, 0, 0},
 		forgery{"key since", "UPDATE hecate_log_keys SET since = 1", verify.Signature, 0, 0},
 		forgery{"key taken out", "DELETE FROM hecate_log_keys", verify.Signature, 0, 0},
