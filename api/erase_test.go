@@ -123,7 +123,7 @@ func TestEraseFromStreams(t *testing.T) {
 }
 
 func TestEraseRefusals(t *testing.T) {
-	s := apitest.Start(t, apitest.Options{Sandbox: "bwrap", Proof: v1.ProofAlways})
+	s := apitest.Start(t, apitest.Options{Sandbox: "bwrap", Proof: v1.ProofAuto})
 	apitest.Story(t, s.Store)
 	if a := s.Do(t, "POST", erasePath, `{"task_id":"task_1","reason":"r"}`); a.Status != http.StatusForbidden {
 		t.Errorf("without a token: %d %s", a.Status, a.Body)

@@ -5496,7 +5496,7 @@ type ClientInterface interface {
 
 	// EraseContentWithBody Erase what events say
 	//
-	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 	//
 	// Takes any type of body and a specified content type.
 	//
@@ -5505,7 +5505,7 @@ type ClientInterface interface {
 
 	// EraseContent Erase what events say
 	//
-	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 	//
 	// Takes a body of the `application/json` content type.
 	//
@@ -6285,7 +6285,7 @@ func (c *Client) GetCheckpoint(ctx context.Context, params *GetCheckpointParams,
 
 // EraseContentWithBody Erase what events say
 //
-// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 //
 // Takes any type of body and a specified content type.
 //
@@ -6304,7 +6304,7 @@ func (c *Client) EraseContentWithBody(ctx context.Context, contentType string, b
 
 // EraseContent Erase what events say
 //
-// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 //
 // Takes a body of the `application/json` content type.
 //
@@ -13106,7 +13106,7 @@ type ClientWithResponsesInterface interface {
 
 	// EraseContentWithBodyWithResponse Erase what events say
 	//
-	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 	//
 	// Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -13115,7 +13115,7 @@ type ClientWithResponsesInterface interface {
 
 	// EraseContentWithResponse Erase what events say
 	//
-	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+	// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 	//
 	// Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 	//
@@ -19967,7 +19967,7 @@ func (c *ClientWithResponses) GetCheckpointWithResponse(ctx context.Context, par
 
 // EraseContentWithBodyWithResponse Erase what events say
 //
-// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 //
 // Takes any type of body and a specified content type, and returns a wrapper object for the known response body format(s).
 //
@@ -19982,7 +19982,7 @@ func (c *ClientWithResponses) EraseContentWithBodyWithResponse(ctx context.Conte
 
 // EraseContentWithResponse Erase what events say
 //
-// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator where approvals do.
+// Takes away texts, arguments, output, paths and all else that somebody has written, and leaves that the events were there: ids, kinds, times, costs, decisions, and the digest that the proof of the log is made of. A `log.erased` event says what was erased, by whom and why. It cannot be undone; nothing is erased of a run that goes on (409), nor of settings. A large content is erased for all events that name it. To ask again does no harm. It takes a verified operator, unless the server asks nobody for proof.
 //
 // Takes a body of the `application/json` content type, and returns a wrapper object for the known response body format(s).
 //

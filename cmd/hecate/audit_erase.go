@@ -57,7 +57,7 @@ func (c auditErase) Run(a *app) error {
 	}
 	defer done()
 	if !c.Yes {
-		fmt.Fprintf(a.out, "This takes away what %s, for good.\n", terminal.Line(what))
+		fmt.Fprintf(a.out, "This takes away what %s, for good. Ids, kinds, times, costs and decisions stay.\n%s", terminal.Line(what), c.stays())
 		if err := a.confirm("erase it? y or n: ", "add --yes"); err != nil {
 			return err
 		}
@@ -76,6 +76,14 @@ func (c auditErase) Run(a *app) error {
 	_, err = fmt.Fprintf(a.out, "%s erased of %s, %s\n  recorded at %s of the log; see: hecate audit log --type log.erased\n", a.outStyle.Green("✓"),
 		show.Count(int64(erased.Records), "event"), show.Count(int64(erased.Contents), "large content"), strings.Trim(fmt.Sprint(erased.Erasures), "[]"))
 	return err
+}
+
+// stays says what else may say the same.
+func (c auditErase) stays() string {
+	if c.Task != "" {
+		return "Workspaces, exports and backups are not touched.\n"
+	}
+	return "The task keeps its own text (--task takes all of it); workspaces, exports and backups are not touched.\n"
 }
 
 // what is what is to be erased, in words.

@@ -123,7 +123,7 @@ type ShellPosture struct {
 	ToolCallID       string `json:"tool_call_id"`
 	ToolName         string `json:"tool_name"` // shell_exec or exec, or shell for a direct run
 	Kind             string `json:"kind"`      // shell
-	Wrapper          string `json:"hecate.sandbox.wrapper.kind"`
+	Wrapper          string `json:"hecate.sandbox.wrapper.kind" erased:"keep"`
 	Network          bool   `json:"hecate.sandbox.network.enabled"`
 	ReadOnly         bool   `json:"hecate.sandbox.read_only"`
 	OutputLimitBytes int64  `json:"hecate.sandbox.output_limit.bytes"`

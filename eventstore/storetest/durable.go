@@ -58,6 +58,15 @@ func testImmutable(t *testing.T, l Log) {
 			}
 		}
 	}
+	// SQLite's REPLACE deletes without triggers; other databases don't know it.
+	for _, sql := range []string{
+		"REPLACE INTO hecate_log SELECT * FROM hecate_log", "REPLACE INTO hecate_payload SELECT position, salt, salt FROM hecate_payload",
+		"REPLACE INTO hecate_commands SELECT command_id, first, last + 1 FROM hecate_commands", "REPLACE INTO hecate_blobs SELECT digest, salt, size, media_type, codec, salt FROM hecate_blobs",
+	} {
+		if err := l.Exec(t, sql); err == nil {
+			t.Errorf("%s was carried out", sql)
+		}
+	}
 	verify(t, readAll(t, s), 1)
 }
 

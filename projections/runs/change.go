@@ -246,6 +246,10 @@ func (c change) addPart(a *artifactRow, t event.Text) {
 		return
 	}
 	text := t.String()
+	if t.Erased() && a.doc.Gone {
+		return // it says so once
+	}
+	a.doc.Gone = a.doc.Gone || t.Erased()
 	if room := previewBytes - len(a.doc.Preview); room > 0 && (a.doc.Kind == "stdout" || a.doc.Kind == "stderr") {
 		a.doc.Preview = append(a.doc.Preview, text[:min(room, len(text))]...)
 	}

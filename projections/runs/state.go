@@ -99,6 +99,7 @@ type artifactDoc struct {
 	CallID  string `json:"call,omitempty"`           // of the tool call that fills it
 	Preview []byte `json:"preview,omitempty"`        // how stdout and stderr begin
 	Existed bool   `json:"before_existed,omitempty"` // patches only
+	Gone    bool   `json:"gone,omitempty"`           // something of it was erased
 }
 
 type artifactRow struct {

@@ -160,6 +160,7 @@ type Event struct {
 	Data       json.RawMessage `json:"data"`
 	Actor      Actor           `json:"actor"`
 	CausedBy   int64           `json:"caused_by"` // sequence of the newest event that it was decided on, 0 for none
+	ErasedBy   int64           `json:"erased_by"` // sequence of the event that says so, 0 for none
 
 	Raw json.RawMessage `json:"-"` // the envelope as it came
 }

@@ -199,6 +199,9 @@ func (l *Log) describeTool(e client.Event) (string, bool) {
 	case "tool.shell.command":
 		return "$ " + d.Command.String(), true
 	case "tool.shell.output_chunk":
+		if e.ErasedBy != 0 {
+			return d.Stream + ", erased", true
+		}
 		return fmt.Sprintf("%s, %s", d.Stream, Count(d.Data.Len(), "byte")), true
 	case "tool.shell.exited":
 		return fmt.Sprintf("exit code %d", d.ExitCode), true
