@@ -93,6 +93,7 @@ type restoreCommand struct {
 	serverFlags
 	From   string `arg:"" optional:"" name:"run" help:"The run, or a task for its latest run. Default: the latest run of all."`
 	Before string `placeholder:"CALL" help:"The step, call or operation before which the workspace is to be again. Without it: list them."`
+	Patch  string `placeholder:"PATCH" help:"Take back one change of a file instead: the file, or the id of the patch."`
 	Force  bool   `help:"Put back also what was changed since by others than the run."`
 	reviewFlags
 }
@@ -105,16 +106,23 @@ stay as they are. What it did can be put back in the same way.
 Examples:
 
     hecate restore                                     what there is to go back to in the latest run
-    hecate restore run_5d20… --before step_81be…       back to before that call`
+    hecate restore run_5d20… --before step_81be…       back to before that call
+    hecate restore run_5d20… --patch internal/a.go     without the last change of that file, if it is still as that left it`
 }
 
 // Run does the command.
 func (c restoreCommand) Run(a *app) error {
+	if c.Patch != "" && (c.Before != "" || c.Force) {
+		return usage(errors.New("--patch takes back one change: leave --before and --force out"))
+	}
 	ctx := context.Background()
 	return c.withServer(ctx, a, startForOperations(c.From), func(server *client.Client, _ *localServer) error {
 		run, err := findRun(ctx, server, c.From)
 		if err != nil {
 			return err
+		}
+		if c.Patch != "" {
+			return c.revert(ctx, a, server, run)
 		}
 		points, err := server.RestorePoints(ctx, run)
 		if err != nil {

@@ -83,6 +83,30 @@ func TestPatchReview(t *testing.T) {
 	equal(t, "states", shape(r.list(t, r.path()+"/patches"), "status"), "reverted reverted reverted")
 }
 
+// The terminal takes one change of a file back, the last one that is in force, and says why if it cannot.
+func TestOneChangeIsTakenBack(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "a.txt"), "one")
+	r, _ := s.agentRun(t, []reply{
+		asks(
+			call("c1", "file_edit", args{"path": "a.txt", "old_text": "one", "new_text": "two"}),
+			call("c2", "file_edit", args{"path": "a.txt", "old_text": "two", "new_text": "three"}),
+			call("c3", "file_write", args{"path": "new.txt", "content": "new"}),
+		), says("done"),
+	}, in(dir))
+	r.becomes(t, "completed")
+	for _, want := range []string{"two", "one"} {
+		s.hecate(t, "restore", r.id, "--patch", "a.txt", "--dry-run")
+		s.hecate(t, "restore", r.id, "--patch", "a.txt", "--yes", "--stat")
+		equal(t, "a.txt", held(t, dir, "a.txt"), want)
+	}
+	s.hecate(t, "restore", r.id, "--patch", filepath.Base(r.patches(t)["new.txt"]), "--yes")
+	equal(t, "new.txt", held(t, dir, "new.txt"), "(absent)")
+	equal(t, "states", shape(r.list(t, r.path()+"/patches"), "status"), "reverted reverted reverted")
+}
+
 // While the run works its workspace is its own, and a shared directory is not touched
 // while another run works in it.
 func TestPatchOfABusyWorkspace(t *testing.T) {

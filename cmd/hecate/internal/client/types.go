@@ -147,6 +147,8 @@ type Patch struct {
 	Diff     string   `json:"diff"`
 	Status   string   `json:"status"` // applied, proposed or reverted
 	Path     string   `json:"path"`
+
+	BeforeExisted bool `json:"before_existed"` // the file was there before the change
 }
 
 // Event is one fact of the log, as the public feed shows it.

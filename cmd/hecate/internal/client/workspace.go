@@ -87,6 +87,12 @@ func (c *Client) RestoreRun(ctx context.Context, r Run, to Restore, digest strin
 	}{reviewed{digest == "", digest}, to}, waiting)
 }
 
+// RevertPatch takes the change of one patch back. It waits like TakeRun.
+func (c *Client) RevertPatch(ctx context.Context, r Run, patch string, waiting func(Operation)) error {
+	_, err := c.operate(ctx, r, "/patches/"+url.PathEscape(patch)+"/revert", nil, waiting) // a patch that is answered is no open operation
+	return err
+}
+
 // operate has something done to a workspace. The server answers before the end of what
 // takes long, and whoever leaves then may take the server along.
 func (c *Client) operate(ctx context.Context, r Run, path string, body any, waiting func(Operation)) (Landed, error) {
