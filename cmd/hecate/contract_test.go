@@ -114,7 +114,7 @@ func newContractServer(t *testing.T, script []scriptedEvent) *contractServer {
 		case q.Get("before") == "": // what a search looked at first has none
 			fmt.Fprint(w, `{"object":"tasks","data":[],"next_before":50}`)
 		default:
-			json.NewEncoder(w).Encode(map[string]any{"object": "tasks", "data": []any{s.task()}, "next_before": 42})
+			_ = json.NewEncoder(w).Encode(map[string]any{"object": "tasks", "data": []any{s.task()}, "next_before": 42})
 		}
 	})
 	mux.HandleFunc("GET /hecate/v1/tasks/{task}", func(w http.ResponseWriter, r *http.Request) {
