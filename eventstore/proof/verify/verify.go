@@ -52,11 +52,11 @@ type Options struct {
 // Report is what was found.
 type Report struct {
 	LogID       string    `json:"log_id"`
-	Records     int64     `json:"records"`  // in the log
-	Verified    int64     `json:"verified"` // of them, from the first one on, in order
+	Records     int64     `json:"records"`           // in the log
+	Verified    int64     `json:"verified"`          // of them, from the first one on, in order
 	Streams     int       `json:"streams,omitempty"` // of the log; 0 where the records could not be read to their end
-	Blobs       int64     `json:"contents"` // large ones, that stand beside the records
-	Erased      int64     `json:"erased"`   // records whose data was erased, and that say so
+	Blobs       int64     `json:"contents"`          // large ones, that stand beside the records
+	Erased      int64     `json:"erased"`            // records whose data was erased, and that say so
 	Erasures    []Erased  `json:"erasures,omitempty"`
 	Sealed      int64     `json:"sealed"`            // records under the newest checkpoint of the log itself
 	Checkpoints int       `json:"checkpoints"`       // of the log itself, whose signatures were checked
