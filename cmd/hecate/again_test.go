@@ -167,10 +167,10 @@ func TestCalls(t *testing.T) {
 	s.happen(append(callEvents(1, "", obj{"tool_call_id": "c0", "tool_name": "read_file", "input": obj{"path": "a.go"}}, shellCall), ev("run.finished", obj{}))...)
 	s.answers = toolCalls()
 	check(t, succeed(t, "calls", "run_1", "--server", s.URL), []string{
-		"1 of run_1  finished     completed                       step_1  read_file a.go\n",
-		"1           unknown      unknown                         step_2  shell_exec go test ./...\n",
-		"2           not started                                          shell_exec\n",
-		`2           unknown      took effect, says the operator  step_4  git_exec\x1b[2J`,
+		"1 of run_1  finished     completed                       step_1  c0  read_file a.go\n",
+		"1           unknown      unknown                         step_2  c1  shell_exec go test ./...\n",
+		"2           not started                                          c1  shell_exec\n",
+		`2           unknown      took effect, says the operator  step_4  c3  git_exec\x1b[2J`,
 		"took effect: shell_exec go test ./...\n", "hecate settle run_1 step_2 --done",
 	})
 	check(t, succeed(t, "calls", "--json", "--server", s.URL), []string{`"operator_outcome": "done"`})

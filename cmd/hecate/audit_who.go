@@ -20,7 +20,7 @@ import (
 type auditWho struct {
 	serverFlags
 	Run_ string `arg:"" name:"run" help:"The run."`
-	Call string `arg:"" help:"The tool call's id, or how it begins; see hecate calls RUN."`
+	Call string `arg:"" optional:"" help:"The tool call's id, or how it begins; see hecate calls RUN. Default: all calls of the run."`
 	JSON bool   `name:"json" help:"Print what the log says as JSON."`
 }
 
@@ -72,6 +72,9 @@ func (c auditWho) Run(a *app) error {
 		e.SetEscapeHTML(false)
 		e.SetIndent("", "  ")
 		return e.Encode(calls)
+	}
+	if len(calls) == 0 {
+		fmt.Fprintf(a.out, "%s has called no tool\n", terminal.Line(c.Run_))
 	}
 	for _, call := range calls {
 		call.show(a.out)

@@ -51,13 +51,13 @@ func (c callsCommand) Run(a *app) error {
 	}
 	names := callNames{server: server, run: run, sources: map[string]*show.Bundles{}}
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "MODEL CALL\tSTATE\tOUTCOME\tSTEP\tCALL")
+	fmt.Fprintln(w, "MODEL CALL\tSTATE\tOUTCOME\tSTEP\tID\tCALL")
 	for _, call := range calls {
 		name, err := names.of(ctx, call)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", askedIn(call), stateWords(call), outcomeWords(call), terminal.Line(call.StepID), name)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", askedIn(call), stateWords(call), outcomeWords(call), terminal.Line(call.StepID), terminal.Line(call.ID), name)
 	}
 	if err := w.Flush(); err != nil {
 		return err

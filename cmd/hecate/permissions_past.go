@@ -21,6 +21,7 @@ type pastCall struct {
 	Index int64  `json:"model_call_index,omitempty"`
 	ID    string `json:"tool_call_id"`
 	Tool  string `json:"tool_name"`
+	From  string `json:"source_run_id,omitempty"` // of an inherited call: the run whose model asked for it
 
 	Ruling   *run.Ruling    `json:"ruling,omitempty"` // the last one
 	Asked    []pastQuestion `json:"asked,omitempty"`
@@ -48,6 +49,7 @@ type pastQuestion struct {
 type pastCalls struct {
 	calls  []*pastCall
 	grants map[string]string // what was given in this run, by id
+	direct []*pastQuestion   // about the one call of a direct run, before it is known
 }
 
 func (p *pastCalls) of(index int64, id, tool string) *pastCall {
@@ -66,6 +68,8 @@ type pastEvent struct {
 	Index      int64             `json:"model_call_index"`
 	ID         string            `json:"tool_call_id"`
 	Tool       string            `json:"tool_name"`
+	From       string            `json:"source_run_id"`
+	Reason     string            `json:"policy_reason"`
 	Ruling     *run.Ruling       `json:"ruling"`
 	ApprovalID string            `json:"approval_id"`
 	Calls      []json.RawMessage `json:"calls"`
@@ -104,7 +108,8 @@ func (p *pastCalls) add(e client.Event) {
 		c.Waited = append(c.Waited, x.Lock+", held by "+x.HeldBy)
 	case "tool.dispatch.intended":
 		c := p.of(x.Index, x.ID, x.Tool)
-		c.Ruling, c.Approval = x.Ruling, x.ApprovalID
+		c.Ruling, c.Approval, c.From = x.Ruling, x.ApprovalID, x.From
+		p.askedAhead(c)
 	case "tool.dispatch.settled":
 		p.settled(x)
 	}
@@ -120,13 +125,26 @@ func (p *pastCalls) settled(x pastEvent) {
 	}
 	if x.ApprovalID != "" {
 		c.Approval = x.ApprovalID
+		p.askedAhead(c)
 	}
 	if x.Outcome == run.OutcomeBlocked || x.Outcome == run.OutcomeRefused {
 		c.Why = x.Error
 	}
 }
 
+// askedAhead gives the call of a direct run the question that was asked before it.
+func (p *pastCalls) askedAhead(c *pastCall) {
+	for _, q := range p.direct {
+		if q.ApprovalID == c.Approval && !slices.ContainsFunc(c.Asked, func(x pastQuestion) bool { return x.ApprovalID == q.ApprovalID }) {
+			c.Asked = append(c.Asked, *q)
+		}
+	}
+}
+
 func (p *pastCalls) asked(x pastEvent) {
+	if len(x.Calls) == 0 {
+		p.direct = append(p.direct, &pastQuestion{ApprovalID: x.ApprovalID, Reason: x.Reason, Status: "pending"})
+	}
 	for _, raw := range x.Calls {
 		var call run.ApprovalCall
 		if json.Unmarshal(raw, &call) != nil {
@@ -148,6 +166,13 @@ func (p *pastCalls) asked(x pastEvent) {
 }
 
 func (p *pastCalls) answered(x pastEvent) {
+	for _, q := range p.direct {
+		if q.ApprovalID == x.ApprovalID {
+			if q.Status = x.Decision; q.Status == run.DecisionApproved {
+				q.Scope = run.ScopeOnce
+			}
+		}
+	}
 	answers := map[string]run.CallAnswer{}
 	for _, raw := range x.Calls {
 		var a run.CallAnswer
@@ -282,15 +307,18 @@ func (p *pastCalls) named(id, runID string) ([]*pastCall, error) {
 }
 
 func (c *pastCall) show(w io.Writer) {
-	where := "inherited"
-	if c.Index > 0 {
+	where := "direct"
+	switch {
+	case c.Index > 0:
 		where = fmt.Sprintf("model call %d", c.Index)
+	case c.From != "":
+		where = "inherited from " + c.From
 	}
 	decision := "not decided yet"
 	if c.Ruling != nil {
 		decision = c.Ruling.Decision
 	}
-	fmt.Fprintf(w, "%s (%s, %s): %s\n", terminal.Line(c.Tool), terminal.Line(c.ID), where, terminal.Line(decision))
+	fmt.Fprintf(w, "%s (%s, %s): %s\n", terminal.Line(c.Tool), terminal.Line(c.ID), terminal.Line(where), terminal.Line(decision))
 	say := func(format string, args ...any) {
 		fmt.Fprintf(w, "  %s\n", terminal.Line(fmt.Sprintf(format, args...)))
 	}
@@ -304,7 +332,11 @@ func (c *pastCall) show(w io.Writer) {
 		}
 	}
 	for _, q := range c.Asked {
-		say("asked in %s: %s (%s)", q.ApprovalID, q.Reason, strings.Join(q.Gates, ", "))
+		gates := ""
+		if len(q.Gates) > 0 {
+			gates = " (" + strings.Join(q.Gates, ", ") + ")"
+		}
+		say("asked in %s: %s%s", q.ApprovalID, q.Reason, gates)
 		say("%s", q.words())
 	}
 	for _, x := range c.Checks {
