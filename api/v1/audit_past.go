@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"hecate/domain/fault"
 	"hecate/projections"
 	"hecate/projections/runs"
@@ -17,6 +19,15 @@ const pastsMax = 2
 // AsOf is a moment of the past.
 type AsOf struct {
 	AsOf string `query:"as_of" doc:"The moment: the sequence of the last event that counts, or a time in RFC 3339. Now, if absent." example:"2026-02-03T09:31:00Z"`
+}
+
+// Resolve refuses a moment that is there and says nothing: it would be answered with today.
+func (q *AsOf) Resolve(ctx huma.Context) []error {
+	u := ctx.URL()
+	if given := u.Query()["as_of"]; len(given) > 0 && given[0] == "" {
+		return []error{fault.Invalid("invalid_request", "as_of is empty; leave it out, or give a sequence or a time in RFC 3339")}
+	}
+	return nil
 }
 
 // moment reads it.

@@ -211,6 +211,9 @@ func (c *config) check() []error {
 		add("HECATE_OPERATOR_TOKEN_REQUIRED is %q: use auto, always or never", c.OperatorProof)
 	}
 	c.checkHTTP(add)
+	if scheme, _, ok := strings.Cut(c.AuditWitness, "://"); ok && scheme != "http" && scheme != "https" {
+		add("HECATE_AUDIT_WITNESS is an address of %s://; it must be a file, or begin with http:// or https://", scheme)
+	}
 	c.checkSearch(add)
 	if !slices.Contains([]string{sandboxAuto, sandboxNone, sandboxRequired}, c.Sandbox) {
 		add("HECATE_TASK_SANDBOX is %q: use auto, none or required", c.Sandbox)

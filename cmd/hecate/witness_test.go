@@ -96,3 +96,12 @@ func TestServerSeals(t *testing.T) {
 		t.Errorf("verify says\n%s", out)
 	}
 }
+
+// An address that no checkpoint can be sent to is no name of a file.
+func TestWitnessScheme(t *testing.T) {
+	for target, bad := range map[string]bool{"ftp://x/y": true, "htp://x": true, "https://x/y": false, "kept.txt": false, "/a/b": false} {
+		if _, err := readConfig([]string{"HECATE_DATA_DIR=" + t.TempDir(), "HECATE_AUDIT_WITNESS=" + target}); (err != nil) != bad {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+}
