@@ -34,7 +34,7 @@ func (c auditCheckpoint) Run(a *app) error {
 		return fmt.Errorf("read the newest checkpoint of %s: %w", log, err)
 	}
 	if newest.Size == 0 {
-		return advise(fmt.Errorf("nothing of %s is sealed yet", log), "a server seals what is in its log about once a second: hecate serve")
+		return advise(fmt.Errorf("nothing of %s is sealed yet", log), unsealedAdvice)
 	}
 	if _, err := a.out.Write(newest.Note); err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
@@ -50,8 +51,8 @@ behind the last one of a stream it cannot prove. The file holds everything that 
 // Run does the command.
 func (c auditExport) Run(a *app) error {
 	ctx := context.Background()
-	if (c.From != 0 || c.To != 0) == (c.RunID != "" || c.TaskID != "") || c.From < 0 || c.To != 0 && c.To < c.From {
-		return usage(errors.New("say what to export: --run RUN, --task TASK, or --from N --to N"))
+	if err := c.check(); err != nil {
+		return usage(err)
 	}
 	log, err := a.openLog(ctx, c.Log)
 	if err != nil {
@@ -91,6 +92,22 @@ func (c auditExport) Run(a *app) error {
 	return c.toFile(ctx, a, log, s, name)
 }
 
+// check looks at what is asked for before a log is opened.
+func (c auditExport) check() error {
+	whole, part := c.RunID != "" || c.TaskID != "", c.From != 0 || c.To != 0
+	switch {
+	case !whole && !part:
+		return errors.New("say what to export: --run RUN, --task TASK, or --from N --to N")
+	case whole && part:
+		return errors.New("--from and --to do not go with --run or --task: those are exported whole")
+	case c.From < 0 || c.To < 0:
+		return errors.New("--from and --to are numbers above 0")
+	case c.To != 0 && c.To < c.From:
+		return fmt.Errorf("--from %d is behind --to %d", c.From, c.To)
+	}
+	return nil
+}
+
 // Of a log whose server runs, the newest records are sealed in a moment.
 const (
 	sealPatience = 3 * time.Second
@@ -115,6 +132,9 @@ func sealed(ctx context.Context, log *stored.Log) error {
 // toFile writes the file and checks it.
 func (c auditExport) toFile(ctx context.Context, a *app, log *stored.Log, s archive.Selection, name string) error {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return advise(fmt.Errorf("write the export: there is a file %s already", name), "give the export another name: -o FILE")
+	}
 	if err != nil {
 		return fmt.Errorf("write the export: %w", err)
 	}

@@ -47,7 +47,7 @@ func keyArguments(list []string) (keys []string, err error) {
 		}
 	}
 	if len(list) > 0 && len(keys) == 0 {
-		return nil, errors.New("read the key: there is none")
+		return nil, advise(errors.New("read the key: there is none in "+strings.Join(list, ", ")), "hecate audit key prints the keys of a log")
 	}
 	return keys, nil
 }

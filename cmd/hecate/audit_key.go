@@ -27,6 +27,9 @@ that you have kept goes on being worth something: it leads to those that it vouc
     hecate audit key rotate --reason "the yearly change" >>/elsewhere/log.pub`
 }
 
+// unsealedAdvice is what to do about a log that nothing of is sealed.
+const unsealedAdvice = "a server seals its log about a second after the first event: start a server (hecate serve), or a task if one runs"
+
 type auditKeyShow struct {
 	Log string `placeholder:"LOG" help:"A file of SQLite, a data directory or an address postgres://…; default: what the environment or this directory names."`
 }
@@ -44,7 +47,7 @@ func (c auditKeyShow) Run(a *app) error {
 		return fmt.Errorf("read the keys of %s: %w", log, err)
 	}
 	if len(keys) == 0 {
-		return advise(errors.New("the log is not sealed yet, so it names no key"), "a server seals what is in its log about once a second: hecate serve")
+		return advise(errors.New("the log is not sealed yet, so it names no key"), unsealedAdvice)
 	}
 	for _, k := range keys {
 		if len(keys) > 1 {

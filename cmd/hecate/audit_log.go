@@ -9,6 +9,7 @@ import (
 
 	"hecate/cmd/hecate/internal/client"
 	"hecate/cmd/hecate/internal/show"
+	"hecate/domain/event"
 )
 
 // auditLog is "hecate audit log".
@@ -73,14 +74,30 @@ func (c auditLog) Run(a *app) error {
 	} else {
 		err = server.Audit(ctx, f, write)
 	}
-	if err == nil && last == f.After && !c.JSON {
-		fmt.Fprintln(a.err, "no events match")
+	if err == nil && last == f.After {
+		if err := c.nothing(); err != nil {
+			return err
+		}
+		if !c.JSON {
+			fmt.Fprintln(a.err, "no events match")
+		}
 	}
 	if err == nil && c.Follow {
 		return c.follow(ctx, a, server, f, &last, write)
 	}
 	if err != nil {
 		return fmt.Errorf("search the log: %w", err)
+	}
+	return nil
+}
+
+// nothing doubts types that nothing was found of, unless they are waited for: callers name those
+// of their events as they like, so a type is not wrong before.
+func (c auditLog) nothing() error {
+	for name := range strings.SplitSeq(c.Type, ",") {
+		if name = strings.TrimSpace(name); name != "" && !c.Follow && !event.Known(name) {
+			return usage(fmt.Errorf("no events match, and no type of events is known that is called %q: hecate audit log --last 100 shows some", name))
+		}
 	}
 	return nil
 }
@@ -150,6 +167,9 @@ func (c auditLog) filter(now time.Time) (client.AuditFilter, error) {
 	}
 	if c.Last < 0 || c.From < 0 || c.To < 0 {
 		return f, usage(fmt.Errorf("--last, --from and --to are numbers above 0"))
+	}
+	if c.To > 0 && c.From > c.To {
+		return f, usage(fmt.Errorf("--from %d is behind --to %d", c.From, c.To))
 	}
 	return f, nil
 }

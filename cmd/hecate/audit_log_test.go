@@ -38,7 +38,7 @@ func TestAuditFilter(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("%+v, %v, want %+v", got, err, want)
 	}
-	for _, c := range []auditLog{{Last: -1}, {From: -1}, {To: -1}, {Until: "x"}} {
+	for _, c := range []auditLog{{Last: -1}, {From: -1}, {To: -1}, {From: 5, To: 3}, {Until: "x"}} {
 		if _, err := c.filter(time.Time{}); err == nil {
 			t.Errorf("%+v is taken", c)
 		}

@@ -153,7 +153,7 @@ func (r *rekeying) begin(ctx context.Context, c config) error {
 	}
 	r.store, r.file = log, file.KeyFile
 	if _, public, err := log.LastSeal(ctx); err != nil || public == "" {
-		return cmp.Or(err, advise(errors.New("the log is not sealed yet, so it has no key to change"), "a server seals what is in its log about once a second: hecate serve"))
+		return cmp.Or(err, advise(errors.New("the log is not sealed yet, so it has no key to change"), unsealedAdvice))
 	}
 	r.sealer, err = proof.NewSealer(ctx, log, r.file, 0, slog.New(slog.DiscardHandler))
 	return err

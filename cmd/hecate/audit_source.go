@@ -51,6 +51,9 @@ func (a *app) openLog(ctx context.Context, name string) (*stored.Log, error) {
 
 func (a *app) openFile(ctx context.Context, path string, conns int) (*stored.Log, error) {
 	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, advise(fmt.Errorf("there is no file %s", path), "name a log or an export that is there")
+	}
 	if err != nil {
 		return nil, err
 	}
