@@ -90,6 +90,7 @@ func examine(ctx context.Context, a *app) findings {
 	f.confinement(c)
 	f.machine(ctx)
 	f.data(ctx, c)
+	f.audit(ctx, a, c)
 	f.outbound(ctx, a, c)
 	f.models(a)
 	return f

@@ -113,3 +113,40 @@ func TestDoctorPrints(t *testing.T) {
 		}
 	}
 }
+
+// How the proof of the log stands: the key, how far it is sealed, what the witness has.
+func TestDoctorOfTheAudit(t *testing.T) {
+	dir := t.TempDir()
+	c := configAt(t, dir)
+	witness := filepath.Join(t.TempDir(), "kept.txt")
+	environ := []string{"HECATE_DATA_DIR=" + dir, "HECATE_ADDRESS=127.0.0.1:0", "HECATE_AUDIT_WITNESS=" + witness}
+	says := func(name string, h health, text string) {
+		t.Helper()
+		_, found := doctor(t, environ...)
+		if got := found[name]; got.Health != h || !strings.Contains(got.Text, text) {
+			t.Errorf("%s: %+v, want %s and %q", name, got, h, text)
+		}
+	}
+	if _, found := doctor(t, environ...); found["audit"].Name != "" {
+		t.Errorf("without a log: %+v", found["audit"])
+	}
+	sealedLog(t, c, 3)
+	says("audit", healthy, "sealed up to record 3, 0 records behind")
+	says("witness", wanting, "no such file")
+	a, _, _ := testApp(t)
+	kept := auditing(t, a, exitCompleted, "", "checkpoint", "--log", dir)
+	if err := os.WriteFile(witness, []byte(strings.Repeat(kept+"\n", 1000)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says("witness", healthy, "the checkpoint for 3 records")
+	if err := os.WriteFile(witness, []byte(strings.Replace(kept, "\n3\n", "\n4\n", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	says("witness", wanting, "sealed up to record 3")
+	if err := os.Remove(c.AuditKeyFile); err != nil {
+		t.Fatal(err)
+	}
+	says("audit", wanting, "there is no key at")
+	environ[2] = "HECATE_AUDIT_WITNESS=http://127.0.0.1:1/x"
+	says("witness", wanting, "cannot be reached")
+}
