@@ -179,7 +179,9 @@ func (p *page) click(words string) {
 func (p *page) fill(name, text string) {
 	p.t.Helper()
 	selector := chromedp.CSS(`[name="` + name + `"]`)
-	p.must(chromedp.Do(p.ctx, chromedp.Focus(selector), chromedp.SendKeys(selector, text)))
+	// A field that is drawn at this moment takes the focus a moment later.
+	p.until(`(() => { const e = document.querySelector('[name="` + name + `"]'); e?.focus(); return e && document.activeElement === e; })()`)
+	p.must(chromedp.Do(p.ctx, chromedp.SendKeys(selector, text)))
 }
 
 // pressUntil presses a key until the page says that it counted: while a page is drawn anew
