@@ -54,14 +54,6 @@ func (r *Record) SetSalt(stored []byte) bool {
 	return false
 }
 
-// StoredSalt returns what SetSalt takes.
-func (r *Record) StoredSalt() []byte {
-	if r.Erased == 0 {
-		return r.Salt[:]
-	}
-	return ErasedSalt(r.ErasedDigest, r.Erased)
-}
-
 // ErasedSalt is what is stored in the place of the salt of a record that was erased.
 func ErasedSalt(digest [32]byte, by int64) []byte {
 	return binary.BigEndian.AppendUint64(append(make([]byte, 0, erasedSaltSize), digest[:]...), uint64(by))
